@@ -1,7 +1,6 @@
-"""Check that the same items get the same bits however they are sent.
+"""Check that the same items, elements or whole calls, get the same bits however they are sent.
 
-An item is an element or a whole call. Even results that the standard leaves undefined have to be
-consistent.
+Even results that the standard leaves undefined have to be consistent.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from convcheck.ask.elements import Note, inputs_at
-from convcheck.ask.watched import broken, configured, options_of
+from convcheck.ask.watched import WatchedBackend, options_of
 from convcheck.backends.checked import LONGEST_NAME, bounded
 from convcheck.backends.protocol import Backend, Declined, Outputs, Oversized, Refused
 from convcheck.judge.answers import ANSWERED, CHUNK, EVERYWHERE, Answers, Avoid, Index
@@ -39,30 +38,24 @@ class OtherWay:
     """A way to send items again. Differences from it are of this `kind`."""
 
     kind: str
-    #: The first way, as messages name it.
+    #: The first way, and this one, as messages name them.
     one: str
-    #: This way, as messages name it.
     other: str
     placement: str
     backend: Backend
-    #: the items of each call that is made
     calls: tuple[Index, ...] = ()
-    #: offset of the inputs in their buffers, in elements
+    #: of the inputs in their buffers, in elements
     offset: int = 0
-    #: expected results, if not the first answers
+    #: if not the first answers
     due: Items | None = None
 
 
 @dataclass(frozen=True)
 class WayDifference:
-    """Items, in order, with the results of both ways.
-
-    If the second way gave no result, it is `silent` and `got` holds the reasons.
-    """
+    """Items with the results of both ways; a `silent` second way gave reasons instead."""
 
     way: OtherWay
     index: Index
-    #: The results of the first way, or the expected results of a way that has its own.
     due: Items
     got: Items
     silent: bool
@@ -72,16 +65,14 @@ V = TypeVar("V", VectorSet, CallSet)
 
 
 class AskingAgain(ABC, Generic[V]):
-    """The answered items of a case, the reference answers, and the differences from them so far."""
+    """The answered items of a case, and the differences from the reference answers."""
 
-    #: names of the first and of a second identical call
     twice: tuple[str, str]
 
     def __init__(
         self, vectors: V, answers: Answers, backend: Backend, note: Note,
         avoid: Avoid | None = None,
     ) -> None:  # fmt: skip
-        """`backend` is the one that answered. `note` gets placement and items before each call."""
         self.vectors: V = vectors
         self.answers, self.backend, self.note = answers, backend, note
         self.avoid = avoid or Avoid()
@@ -106,15 +97,15 @@ class AskingAgain(ABC, Generic[V]):
 
     @abstractmethod
     def _ways(self) -> Iterator[OtherWay]:
-        """Yield the ways. Each is used before the next one is made."""
+        """Each is used before the next one is made."""
 
     @abstractmethod
     def _plainly(self, way: OtherWay, before: tuple[Index, ...], index: Index) -> tuple[Index, ...]:
-        """Return the calls that send items as at first. The last call has all of them, in order."""
+        """Calls that send items as at first. The last call has all of them, in order."""
 
     @abstractmethod
     def _read(self, answer: Outputs | Oversized, index: Index) -> Items | str:
-        """Return the results of the items of a call, or a message if there are none."""
+        """Results of the items of a call, or a message."""
 
     @abstractmethod
     def _differing(self, due: Items, got: Items) -> Mask: ...
@@ -126,15 +117,15 @@ class AskingAgain(ABC, Generic[V]):
     def _example(self, difference: WayDifference, i: int) -> Example | CallExample: ...
 
     def _ranges(self, index: Index) -> tuple[tuple[tuple[Word, Word], ...], int]:
-        """Return runs of neighbouring items, and the number of runs that are left out."""
+        """Runs of neighbouring items, and the number of runs that are left out."""
         return (), 0
 
     def _options(self) -> Iterator[tuple[str, OtherWay]]:
-        """Yield each option's name with a way, without calls, for each value but its first."""
+        """Each option's name with a way, without calls, for each value but its first."""
         for name, (first, *values) in options_of(self.backend).items():
             for value in values:
                 words = (_cut(f"{name} {first}"), _cut(f"{name} {value}"))
-                other = configured(self.backend, {name: value})
+                other = cast(WatchedBackend, self.backend).configured({name: value})
                 kind = f"{_cut(str(name))}-dependent"
                 yield name, OtherWay(kind, *words, "other options", other)
 
@@ -149,8 +140,10 @@ class AskingAgain(ABC, Generic[V]):
             before = (index,)
 
     def _put(self, way: OtherWay, index: Index) -> Came:
-        """Make one call of a way, unless it is to be avoided."""
-        if self._avoided(way.placement, index) or broken(self.backend):
+        alone = len(index) == 1 and (way.placement, int(index[0])) in self.deadly
+        together = any(np.isin(culprits, index).all() for culprits in self.avoid.together)
+        avoided = alone or together or way.placement in self.avoid.placements
+        if avoided or getattr(self.backend, "broken", False):
             return None
         if self.note(way.placement, index[:CHUNK]):  # longer calls repeat the same items
             return None
@@ -159,11 +152,6 @@ class AskingAgain(ABC, Generic[V]):
         if isinstance(answer, Refused | Declined):
             return answer.message
         return self._read(answer, index)
-
-    def _avoided(self, placement: str, index: Index) -> bool:
-        alone = len(index) == 1 and (placement, int(index[0])) in self.deadly
-        together = any(np.isin(culprits, index).all() for culprits in self.avoid.together)
-        return alone or together or placement in self.avoid.placements
 
     def _hold(
         self, way: OtherWay, before: tuple[Index, ...], index: Index, due: Items, got: Came
@@ -180,7 +168,12 @@ class AskingAgain(ABC, Generic[V]):
             self._add(self.again, index, due, plain, luck)
             differs &= ~luck
             luck = differs & self._unlike(index, got, more)
-            self._add(*_once_more(way, index, due, got, more), luck)
+            if isinstance(got, np.ndarray):
+                words = way.other, f"{way.other} once more"
+                twice = OtherWay(UNREPEATABLE, *words, way.placement, way.backend)
+                self._add(twice, index, got, more, luck)
+            else:
+                self._add(replace(way, kind=UNREPEATABLE), index, due, got, luck)
             differs &= ~luck
         self._add(way, index, due, got, differs)
 
@@ -196,7 +189,7 @@ class AskingAgain(ABC, Generic[V]):
         return np.full(len(index), unlike)
 
     def _add(self, way: OtherWay, index: Index, due: Items, got: Came, here: Mask) -> None:
-        """Add the items in the mask `here`. Unrepeatable items are not compared again."""
+        """Unrepeatable items are not compared again."""
         if got is None or not here.any():
             return
         index, first = np.unique(index[here], return_index=True)
@@ -207,7 +200,7 @@ class AskingAgain(ABC, Generic[V]):
             self.steady[index] = False
 
     def _groups(self) -> Iterator[Group]:
-        """Yield a group for each kind, with or without a result, and deciding row."""
+        """A group for each kind, with or without a result, and deciding row."""
         rows = self.vectors.rows
         for kind, silent in dict.fromkeys((f.way.kind, f.silent) for f in self.found):
             same = [f for f in self.found if (f.way.kind, f.silent) == (kind, silent)]
@@ -225,37 +218,22 @@ class AskingAgain(ABC, Generic[V]):
         shown = found[0]
         at = (0,) if shown.silent else (0, len(shown.index) - 1)
         ranges, more = self._ranges(index)
+        kind = f"{shown.way.kind}: refused" if shown.silent else shown.way.kind
+        digest = spell_digest(self._digest(index, due, got, shown))
+        examples = tuple(self._example(shown, i) for i in dict.fromkeys(at))
         return Group(
-            decision,
-            "inconsistent",
-            f"{shown.way.kind}: refused" if shown.silent else shown.way.kind,
-            len(index),
-            of,
-            spell_digest(self._digest(index, due, got, shown)),
-            placement=shown.way.other,
-            ranges=ranges,
-            more_ranges=more,
-            examples=tuple(self._example(shown, i) for i in dict.fromkeys(at)),
-        )
+            decision, "inconsistent", kind, len(index), of, digest, placement=shown.way.other,
+            ranges=ranges, more_ranges=more, examples=examples,
+        )  # fmt: skip
 
 
 def at_offset(tensor: Bits, offset: int) -> Bits:
-    """Copy a tensor to `offset` elements into a new buffer; offset 0 returns the tensor itself."""
+    """Copy a tensor to `offset` elements into a buffer; offset 0 returns the tensor itself."""
     if not offset:
         return tensor
     buffer = np.empty(tensor.size + offset, tensor.dtype)
     buffer[offset:] = tensor.reshape(-1)
     return cast(Bits, buffer[offset:].reshape(tensor.shape))
-
-
-def _once_more(
-    way: OtherWay, index: Index, due: Items, got: Came, more: Came
-) -> tuple[OtherWay, Index, Items, Came]:
-    """Return the difference between two calls of one way, or the original one if there is none."""
-    if not isinstance(got, np.ndarray):
-        return replace(way, kind=UNREPEATABLE), index, due, got
-    words = way.other, f"{way.other} once more"
-    return OtherWay(UNREPEATABLE, *words, way.placement, way.backend), index, got, more
 
 
 def _part(found: WayDifference, here: Mask) -> WayDifference:

@@ -16,7 +16,6 @@ from convcheck.judge.examples import ELEMENTS_BEFORE, returned_strips, shown_inp
 from convcheck.judge.matching import Returned, codes_complaint, shapes_of
 from convcheck.judge.result import CallExample
 from convcheck.records import replace
-from convcheck.semantics.expected import Call
 from convcheck.vectors.model import CallSet
 
 
@@ -31,7 +30,6 @@ class CallsAgain(AskingAgain[CallSet]):
         return np.flatnonzero((self.answers.state == ANSWERED) & fetched)[::-1]
 
     def _ways(self) -> Iterator[OtherWay]:
-        """Yield the reverse order, then other addresses and options."""
         backwards = replace(self.again, calls=self._steady())
         if len(self.asked) > 1:
             words = "in order", "in reverse order"
@@ -48,7 +46,7 @@ class CallsAgain(AskingAgain[CallSet]):
         return tuple(np.array([i], np.intp) for i in self.asked if self.steady[i])
 
     def _plainly(self, way: OtherWay, before: tuple[Index, ...], index: Index) -> tuple[Index, ...]:
-        """Return the call, after the one that preceded it first or in the other way."""
+        """The call, after the one that preceded it first or in the other way."""
         if way.placement != "again":
             return (*before, index)
         at = int(np.flatnonzero(self.asked == index[0])[0]) + 1  # they are in reverse order
@@ -64,23 +62,28 @@ class CallsAgain(AskingAgain[CallSet]):
 
     def _digest(self, index: Index, due: Items, got: Items, first: WayDifference) -> int:
         items = zip(index, due, got, strict=True)
-        return added(digest_of_both(self.vectors.calls[i], one, other) for i, one, other in items)
+        calls = ((*self.vectors.calls[i], *_bits(one), *_bits(other)) for i, one, other in items)
+        return added(digest_of_bytes(*map(_bytes, parts)) for parts in calls)
 
     def _example(self, difference: WayDifference, i: int) -> CallExample:
-        words = difference.way.one, difference.way.other
-        due, got = difference.due[i], difference.got[i]
-        return call_with_both(self.vectors, int(difference.index[i]), words, due, got)
-
-
-# Two answers to one call ---------------------------------------------------------------------
+        words, calls = (difference.way.one, difference.way.other), self.vectors
+        due, got, number = difference.due[i], difference.got[i], int(difference.index[i])
+        where, wrong = (None if isinstance(got, str) else difference_of(due, got)) or (None, 0)
+        first = max(0, max(where[1] if where else 0, 0) - ELEMENTS_BEFORE)
+        inputs, arguments = shown_inputs(calls, number, shapes_of(due), where)
+        return CallExample(
+            inputs,
+            returned_strips(calls, number, due, first),
+            None if isinstance(got, str) else returned_strips(calls, number, got, first),
+            difference=where,
+            wrong=wrong,
+            message=_message(words, due, got, where),
+            arguments=arguments,
+        )
 
 
 def difference_of(due: Returned, got: Returned) -> tuple[tuple[int, int], int] | None:
-    """Return the first (output, element) that differs and the number of elements that do.
-
-    The element is -1 if types or shapes differ. None: no difference. Outputs that were not fetched
-    are compared by type and shape.
-    """
+    """Return the first (output, element) that differs, -1 for types or shapes, and how many do."""
     mine, others = _forms(due), _forms(got)
     if mine != others:
         pairs = zip(mine, others, strict=False)
@@ -99,44 +102,21 @@ def difference_of(due: Returned, got: Returned) -> tuple[tuple[int, int], int] |
 
 
 def _forms(got: Returned) -> list[str]:
-    """Return the type and shape of each output, such as "float16 [7]"."""
+    """Type and shape of each output: "float16 [7]"."""
     shapes = shapes_of(got)
     names = [*map(str, got.types), *[""] * (len(shapes) - len(got.types))]
     said = (list(shape) or "scalar" for shape in shapes)
     return [f"{name} {shape}".strip() for name, shape in zip(names, said, strict=False)]
 
 
-def digest_of_both(call: Call, due: Returned, got: Returned | str) -> int:
-    """Return the 128-bit hash of a call and both answers."""
-    return digest_of_bytes(
-        *(part.encode() if isinstance(part, str) else np.ascontiguousarray(part).tobytes()
-          for part in (*call, *_bits(due), *_bits(got)))
-    )  # fmt: skip
+def _bytes(part: NDArray[Any] | str) -> bytes:
+    return part.encode() if isinstance(part, str) else np.ascontiguousarray(part).tobytes()
 
 
 def _bits(got: Returned | str) -> tuple[NDArray[Any] | str, ...]:
     if isinstance(got, str):
         return (got,)
     return (*_forms(got), *(got.arrays if isinstance(got, Outputs) else ()))
-
-
-def call_with_both(
-    calls: CallSet, i: int, words: tuple[str, str], due: Returned, got: Returned | str
-) -> CallExample:
-    """Return call `i` with both answers, and a message that names the two ways by `words`."""
-    found = None if isinstance(got, str) else difference_of(due, got)
-    where, wrong = found or (None, 0)
-    first = max(0, max(where[1] if where else 0, 0) - ELEMENTS_BEFORE)
-    inputs, arguments = shown_inputs(calls, i, shapes_of(due), where)
-    return CallExample(
-        inputs,
-        returned_strips(calls, i, due, first),
-        None if isinstance(got, str) else returned_strips(calls, i, got, first),
-        difference=where,
-        wrong=wrong,
-        message=_message(words, due, got, where),
-        arguments=arguments,
-    )
 
 
 def _message(

@@ -49,11 +49,7 @@ _PLACED = {
 
 
 class ElementsAgain(AskingAgain[VectorSet]):
-    """The answered elements of a case.
-
-    All of them, or a large sample, are sent in bulk again. Those answers are the reference for the
-    other ways.
-    """
+    """The answered elements of a case, or a sample; their second answers are the reference."""
 
     twice = ("bulk", "bulk again")
 
@@ -69,7 +65,6 @@ class ElementsAgain(AskingAgain[VectorSet]):
         return any(isinstance(dtype.format, Text) for dtype in (*case.inputs, *case.outputs))
 
     def _ways(self) -> Iterator[OtherWay]:
-        """Yield bulk once more, then other positions, lengths, addresses and options."""
         pool, before = self.pool, self.answers.got
         got = self._put(self.again, pool)
         if not isinstance(got, np.ndarray):
@@ -97,7 +92,7 @@ class ElementsAgain(AskingAgain[VectorSet]):
         self._add(replace(self.again, kind=kind, other=words), index, due, got, differs)
 
     def _can_be_large(self, elsewhere: OtherWay) -> bool:
-        """Return whether a large call would beat its time-out, by the pace of smaller ones."""
+        """Whether a large call would beat its time-out, by the pace of smaller ones."""
         size = 0 if self.texts else len(self.pool)
         while 0 < size < LARGE:
             begun = time.monotonic()
@@ -155,7 +150,6 @@ class ElementsAgain(AskingAgain[VectorSet]):
         return np.asarray(got != due, bool)
 
     def _digest(self, index: Index, due: Items, got: Items, first: WayDifference) -> int:
-        """Hash elements with their results, or the message if the first difference has none."""
         if first.silent:
             return digest_of_words((first.got[0],))
         return digest_of_pairs(self.vectors.inputs[0][index], got)

@@ -31,7 +31,6 @@ from convcheck.judge.result import FAILURES, CaseResult, Group, Tally
 from convcheck.judge.tally import unsupported
 from convcheck.records import replace
 from convcheck.rules.model import Case
-from convcheck.vectors.corpus import Span
 from convcheck.vectors.model import CallSet, Vectors, VectorSet
 
 if TYPE_CHECKING:
@@ -49,15 +48,17 @@ class CaseRunner:
         self.explainer, self.consistency = explainer, consistency
         self.answers: dict[str, bool] = {}  # by case id
         self.siblings = Siblings()
-        # by the chain's id without a setting, whether other casts are allowed instead, and whether
-        # its input is a constant
+        # by id without setting, whether other casts are allowed, and whether the input is constant
         self.hops: dict[tuple[str, bool, bool], CastsAlone] = {}
 
     def tally(self, job: Job) -> CaseResult | Tally:
-        """Return the tally of a job, or the case's result if the run has its own judge."""
+        """Return the tally of a job, or the result by the run's own judge."""
         self.siblings.doubt = None
         if job.span is not None:
-            return self._of_span(job, job.span)
+            rules = cast(Conversions, self.corpus).conversion(job.case)
+            held = self.explainer.held(job) if self.explainer else None
+            tally = ask_span(self.backend, job, job.span, *rules, self.budget.begin, held)
+            return held.fitted(tally) if held else tally
         # another judge also sees declined cases, and asking for support may crash
         if self.judge is None and not job.died:
             declined = self.backend.support(job.case)
@@ -66,26 +67,14 @@ class CaseRunner:
                 return unsupported("edge", declined.message)
         vectors = self.corpus.vectors(job.case)
         if isinstance(vectors, CallSet):
-            return self._of_calls(job, vectors)
+            answers = ask_calls(self.backend, vectors, self.budget.begin, job.skip, job.avoid)
+            return self._found(job, vectors, answers)
         return self._of_chain(job, vectors) if job.case.hops else self._of_elements(job, vectors)
 
     def doubt(self, job: Job, result: CaseResult | Tally) -> Elsewhere | None:
         """Return the answers if a failing case seems to have got those of another case."""
-        if isinstance(result, Tally):
-            failing = result.failing
-        else:
-            failing = result.verdict in FAILURES
+        failing = result.failing if isinstance(result, Tally) else result.verdict in FAILURES
         return self.siblings.doubt if failing and job.before is None else None
-
-    def _of_span(self, job: Job, span: Span) -> Tally:
-        rules = cast(Conversions, self.corpus).conversion(job.case)
-        held = self.explainer.held(job) if self.explainer else None
-        tally = ask_span(self.backend, job, span, *rules, self.budget.begin, held)
-        return held.fitted(tally) if held else tally
-
-    def _of_calls(self, job: Job, calls: CallSet) -> CaseResult | Tally:
-        answers = ask_calls(self.backend, calls, self.budget.begin, job.skip, job.avoid)
-        return self._found(job, calls, answers)
 
     def _of_elements(self, job: Job, vectors: VectorSet) -> CaseResult | Tally:
         thorough = partial(self._is_latest, job, vectors)
@@ -122,7 +111,7 @@ class CaseRunner:
         return tally if more else fitted
 
     def _of_chain(self, job: Job, vectors: VectorSet) -> Tally:
-        """Test a chain, and judge the inputs for which every single cast is right."""
+        """Judge the inputs for which every single cast is right."""
         alone = self._alone(job, vectors)
         if alone.declined:
             return unsupported(vectors.coverage, alone.declined)
@@ -139,10 +128,7 @@ class CaseRunner:
         return self.explainer.diagnosed(tally, vectors, answers, job) if self.explainer else tally
 
     def _alone(self, job: Job, vectors: VectorSet) -> CastsAlone:
-        """Return the results of a chain's casts alone, and of its allowed replacements.
-
-        They are cached for all settings with the same promise.
-        """
+        """Results of the casts alone, for all settings with one promise."""
         if job.avoid.placements >= EVERYWHERE:  # given up after the casts were tested
             return CastsAlone(np.ones(len(vectors), bool))
         if TELLING in job.avoid.placements:
@@ -158,10 +144,7 @@ class CaseRunner:
         return self.hops[key]
 
     def _is_latest(self, job: Job, vectors: Vectors, answered: Index) -> bool:
-        """Return whether the backend answers no later version of the case.
-
-        A version that this process has not tested is tried with one answered element.
-        """
+        """Whether the backend answers no later version, tried with one element."""
         if job.later is None or not len(answered):
             return False
         for case in job.later:

@@ -60,10 +60,7 @@ def ask_apart(
     backend: Backend, vectors: VectorSet, note: Note, skip: Mapping[int, str], avoid: Avoid,
     scattered: bool = False, held: Held | None = None,
 ) -> Tally:  # fmt: skip
-    """Send codes in bulk, and find those that are refused or crash.
-
-    Codes are consecutive unless `scattered`. Candidate causes in `held` are checked on the answers.
-    """
+    """Send codes in bulk, consecutive unless `scattered`, and check the causes in `held`."""
     avoid = Avoid(avoid.together, avoid.placements | OTHERS, avoid.faults)
     answers = ask(backend, vectors, note, skip, avoid)
     if held:
@@ -88,7 +85,7 @@ def said_once(answer: Answer, vectors: VectorSet) -> Fault:
 
 
 def _positions_of(case: Case, codes: Codes) -> tuple[Pair, ...]:
-    """Return the ranges of positions of consecutive codes, ends included. The sign may change."""
+    """The ranges of positions of consecutive codes, ends included. The sign may change."""
     at = np.sort(positions(cast(Numeric, case.inputs[0].format), codes))
     cuts = np.flatnonzero(np.diff(at) != 1)
     firsts, lasts = [int(at[0]), *at[cuts + 1].tolist()], [*at[cuts].tolist(), int(at[-1])]
@@ -102,15 +99,15 @@ ALONE = "a cast alone is wrong"
 class CastsAlone:
     """Results of a chain's casts, each tested alone."""
 
-    #: Mask of the chain's inputs for which all casts are right.
+    #: Mask of the inputs for which all casts are right.
     right: NDArray[np.bool_]
-    #: Why a cast cannot be tested; '' if all can.
+    #: Why a cast cannot be tested.
     declined: str = ""
 
 
 def ask_alone(backend: Backend, casts: Iterable[tuple[VectorSet, bool]], note: Note) -> CastsAlone:
-    """Test casts alone. Each has a flag: True for the chain's own, False for a replacement."""
-    right: NDArray[np.bool_] | None = None
+    """Test casts alone, the chain's own (True) and replacements."""
+    right: list[NDArray[np.bool_]] = []
     for vectors, own in casts:
         answers = ask(backend, vectors, note, {}, Avoid(placements=OTHERS))
         if answers.declined and own:
@@ -119,17 +116,15 @@ def ask_alone(backend: Backend, casts: Iterable[tuple[VectorSet, bool]], note: N
         if answers.declined:  # the backend cannot use it as a replacement
             continue
         due = vectors.expected.readings[0]
-        mine = (answers.state == ANSWERED) & (due.patterns == EXACT) & (answers.got == due.codes)
-        right = mine if right is None else right & mine
-    if right is None:
-        raise ValueError("a chain without casts")
-    return CastsAlone(right)
+        exact = (answers.state == ANSWERED) & (due.patterns == EXACT)
+        right.append(exact & (answers.got == due.codes))
+    return CastsAlone(np.logical_and.reduce(right))
 
 
 def own_results(
     backend: Backend, spec: Spec, vectors: VectorSet, note: Note, casts: Sequence[Case]
 ) -> U64 | None:
-    """Return the codes after some casts in sequence, each sent alone, or None without an answer."""
+    """Return the codes after some casts, each sent alone, or None without an answer."""
     from convcheck.chains.asked import cast_alone
 
     codes = vectors.inputs[0].astype(np.uint64)

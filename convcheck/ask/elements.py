@@ -79,10 +79,7 @@ def _codes(fmt: Format, turn: int, shape: tuple[int, ...]) -> Bits:
 
 
 def shape_for(index: Index, count: int) -> tuple[int, ...]:
-    """Choose a shape that would show if it were used or broadcast, by kind of call.
-
-    In every other case, many elements meet a scalar.
-    """
+    """Choose a shape that would show if used or broadcast; in every other case, a scalar."""
     if index.ndim == 0:
         return (1,)
     if index.ndim > 1:
@@ -103,9 +100,7 @@ _ROOM = 8  # a larger call is made if its estimated time is an eighth of the tim
 
 
 class _DeclinedError(Exception):
-    def __init__(self, declined: Declined) -> None:
-        super().__init__(declined.message)
-        self.declined = declined
+    pass
 
 
 def ask(
@@ -119,10 +114,9 @@ def ask(
 ) -> Answers:
     """Send every element except those to skip, in every placement except those to avoid.
 
-    If a call is refused, its suspected elements are sent one by one. Large and many calls are made
-    if `thorough` returns True for the answered elements. `note` is called before each call with the
-    placement and the elements, in the call's shape; if it returns True, no time is left and the
-    call is not made.
+    Of a refused call, suspected elements are sent one by one. If `thorough` holds for the answered
+    elements, large and many calls are made. `note` gets placement and elements, in the call's
+    shape, before each call; True means that no time is left for it.
     """
     asking = _Asking(backend, vectors, note, skip, avoid or Avoid())
     if suspected is not None:
@@ -136,12 +130,12 @@ def ask(
             if thorough(asking.answered_ones()):
                 asking.thoroughly()
         except _DeclinedError as error:
-            declined = error.declined
+            [declined] = error.args
     return asking.answers(declined)
 
 
 def inputs_at(vectors: Vectors, index: Index) -> list[Bits]:
-    """Return fresh copies of the inputs at `index`, in its shape, or the inputs of one call."""
+    """Return copies of the inputs at `index`, in its shape, or the inputs of one call."""
     if isinstance(vectors, CallSet):
         return [tensor.copy() for tensor in vectors.calls[int(index[0])]]
     if index.ndim:
@@ -189,15 +183,11 @@ class _Asking:
 
     def answers(self, declined: Declined | None = None) -> Answers:
         faults = (*self.avoid.faults, *self.faults.values())
+        declined = None if self.died else declined  # a crash counts even so
         return Answers(
-            self.got,
-            self.state,
-            self.messages,
-            tuple(dict.fromkeys(faults)),
-            tuple(self._differences()),
-            None if self.died else declined,  # a crash counts even so
-            frozenset(self.with_others),
-        )
+            self.got, self.state, self.messages, tuple(dict.fromkeys(faults)),
+            tuple(self._differences()), declined, frozenset(self.with_others),
+        )  # fmt: skip
 
     def _differences(self) -> Iterator[Elsewhere]:
         for placement, found in self.elsewhere.items():
@@ -216,27 +206,25 @@ class _Asking:
         self._placed(placements.calls(self.vectors.case.shapes, self._told, *masks))
 
     def _usable(self) -> NDArray[np.bool_]:
-        """Return the mask of elements that can share a call."""
+        """Elements that can share a call."""
         hopeful = ~self.undefined & ~self.to_refuse
         usable = (self.state == ANSWERED) | ((self.state == NOT_ASKED) & hopeful)
         return np.asarray(usable, bool)
 
     @property
     def _told(self) -> bool:
-        """Whether an input only sets a type. The sibling without it has every placement."""
+        """An input only sets a type. The sibling without it has every placement."""
         return self.vectors.case.sources != self.vectors.case.inputs
 
     def thoroughly(self) -> None:
-        """Send in every rank, in large calls and in many calls.
-
-        Stops after the first large call if it is slow or the case has texts, and skips many calls
-        that would take too long.
-        """
+        """Send in every rank, in large calls and in many calls, as long as they are fast."""
         seconds: list[float] = []
         pool, case = np.flatnonzero(self._usable()), self.vectors.case
         if self._told or not len(pool):
             return
-        self._placed(placements.in_ranks(pool, case.shapes))
+        ranks = [rank for rank in (2, 3) if case.shapes is None or rank in case.shapes.ranks]
+        self._placed((f"{n}-D", index) for n in ranks for index in placements.shaped(pool, n))
+        texts = any(isinstance(t.format, Text) for t in (*case.inputs, *case.outputs))
         for placement, size in LARGE_CALLS.items():
             if size > max_elements():
                 return
@@ -244,7 +232,7 @@ class _Asking:
             begun = time.monotonic()
             self._placed([(placement, call)])
             seconds.append(time.monotonic() - begun)
-            if self._has_texts or seconds[-1] / size * LARGEST * _ROOM > call_timeout():
+            if texts or seconds[-1] / size * LARGEST * _ROOM > call_timeout():
                 return
         if min(seconds) * MANY > _PATIENCE or MANY_CALLS in self.avoid.placements:
             return
@@ -252,14 +240,8 @@ class _Asking:
             for piece in placements.parted(self.answered_ones()[:CHUNK], self.avoid.together):
                 self._many(piece)
 
-    @property
-    def _has_texts(self) -> bool:
-        case = self.vectors.case
-        return any(isinstance(t.format, Text) for t in (*case.inputs, *case.outputs))
-
     def answered_ones(self) -> Index:
-        index: Index = (self.state == ANSWERED).nonzero()[0]
-        return index
+        return np.flatnonzero(self.state == ANSWERED)
 
     def _many(self, index: Index) -> None:
         """Repeat one call many times, across recompilation of the kernel and full caches."""
@@ -282,7 +264,7 @@ class _Asking:
         self._record()
 
     def _groups(self) -> Iterator[Index]:
-        """Yield elements that may be refused apart from the others."""
+        """Elements that may be refused come apart from the others."""
         there = self.state == NOT_ASKED
         apart = self.to_refuse.copy()
         if any(isinstance(t.format, Text) for t in self.vectors.case.inputs):
@@ -315,10 +297,7 @@ class _Asking:
             self._apart(index, reply)
 
     def _apart(self, index: Index, reply: Refused) -> None:
-        """Send the elements of a refused call one by one, or bisect it.
-
-        If the first half is answered, the second contains a refused element and is not sent whole.
-        """
+        """Send the elements of a refused call one by one, or bisect it."""
         few = FREE_ONE_BY_ONE if self.undefined[index].all() else ONE_BY_ONE
         alone = index[self.suspected[index]]
         if 0 < len(alone) < len(index):
@@ -352,7 +331,7 @@ class _Asking:
             self._several(part)
 
     def _several(self, calls: Sequence[tuple[str, Index]]) -> None:
-        """Make calls, which a backend may receive before it has answered the previous one."""
+        """A backend may receive a call before it has answered the previous one."""
         questions = (inputs_at(self.vectors, piece) for _, piece in calls)
         answers = answers_of(self.backend, self.vectors.case, questions)
         for placement, piece in calls:
@@ -365,7 +344,7 @@ class _Asking:
         self._record()
 
     def _refused_here(self, placement: str, index: Index, reply: Refused) -> None:
-        """Record a refusal in a placement, unless its elements are known to be refused."""
+        """Record a refusal, unless its elements are known to be refused."""
         states = set(self.state[index].tolist())
         if len(index) == 1 and NOT_ASKED in states:
             self._mark_refused(index, reply)
@@ -407,10 +386,7 @@ class _Asking:
         self.faults.setdefault((kind, placement), Fault(kind, placement, message, first))
 
     def _record(self) -> None:
-        """Record the kept answers in order.
-
-        Most of them repeat known answers, so all are compared at once first.
-        """
+        """Most answers repeat known ones, so all are compared at once first."""
         kept, self.kept = self.kept, []
         if len(kept) > 1:
             index = np.concatenate([index for _, index, _ in kept])
@@ -431,7 +407,9 @@ class _Asking:
         strange = strangers(self.format, codes)
         if strange is not None:
             share = f"{int(strange.sum())} of {plural(len(index), 'element')}"
-            message = f"{_shown(codes[strange][0])}, {share}"
+            code = codes[strange][0]
+            shown = hex(int(code)) if isinstance(code, np.integer) else repr(code)[:80]
+            message = f"{shown}, {share}"
             self._fault("not a code of the type", placement, message, index[strange])
             index, codes = index[~strange], codes[~strange]
         state = self.state[index]
@@ -443,10 +421,6 @@ class _Asking:
         self.state[index[new]] = ANSWERED
 
 
-def _shown(code: object) -> str:
-    return hex(int(code)) if isinstance(code, np.integer) else repr(code)[:80]
-
-
 def ask_calls(
     backend: Backend,
     calls: CallSet,
@@ -454,11 +428,7 @@ def ask_calls(
     skip: Mapping[int, str],
     avoid: Avoid | None = None,
 ) -> Answers:
-    """Make every call except those to skip and those with too large an answer.
-
-    `note` is called with the call's index first; if it returns True, no time is left and the call
-    is not made.
-    """
+    """Make every call except those to skip and those with too large answers. `note` as in `ask`."""
     asking = _AskingCalls(calls, skip, avoid or Avoid())
     if "bulk" in asking.avoid.placements:  # every call is made in bulk
         return asking.answers()
@@ -483,12 +453,7 @@ class _AskingCalls:
         faults = (*self.avoid.faults, *self.faults.values())
         declined = None if self.died else declined  # a crash counts even so
         return Answers(
-            self.got,
-            self.state,
-            self.messages,
-            faults,
-            declined=declined,
-            left_out=self.left_out,
+            self.got, self.state, self.messages, faults, declined=declined, left_out=self.left_out
         )
 
     def everything(self, backend: Backend, note: Note) -> Declined | None:

@@ -1,8 +1,7 @@
-"""Search for the causes of a failing case, with the further calls that this takes."""
+"""Search for the causes of a failing case, with further calls."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, cast
 
@@ -22,7 +21,7 @@ from convcheck.judge.tally import MAIN, finish_whole
 from convcheck.numerics.number import Codes
 from convcheck.records import replace
 from convcheck.rules.model import Attributes, Case
-from convcheck.semantics.expected import Reading
+from convcheck.semantics.expected import same
 from convcheck.vectors.model import CallSet, Vectors, VectorSet
 
 if TYPE_CHECKING:
@@ -40,12 +39,11 @@ class Siblings:
     def __init__(self) -> None:
         self._types: object = None
         self._last: dict[tuple[str, Attributes], tuple[VectorSet, Answers]] = {}
-        #: The answers of the last case if they equal those of an earlier one with other attribute
-        #: values and other expected results.
+        # the last answers, if equal to those to other attribute values with other expected results
         self.doubt: Elsewhere | None = None
 
     def add(self, vectors: VectorSet, answers: Answers) -> None:
-        """Add a case with its answers."""
+        """Add a case."""
         case, self.doubt = vectors.case, None
         if self._types != (case.inputs[0], case.outputs):
             self._types, self._last = (case.inputs[0], case.outputs), {}
@@ -65,29 +63,21 @@ class Siblings:
         if self._last and self._types == (vectors.case.inputs[0], vectors.case.outputs):
             asked, answers = next(reversed(self._last.values()))
             if all(map(np.array_equal, asked.inputs, vectors.inputs)):
-                index: Index = (answers.state == REFUSED).nonzero()[0]
-                return index
+                return np.flatnonzero(answers.state == REFUSED)
         return np.zeros(0, np.intp)
 
 
 def _is_taken_for(one: tuple[VectorSet, Answers], other: tuple[VectorSet, Answers]) -> bool:
-    """Return whether equal inputs got equal answers although the expected results differ."""
+    """Whether equal inputs got equal answers although the expected results differ."""
     (asked, mine), (before, its) = one, other
     inputs = zip(asked.inputs, before.inputs, strict=True)
     answered = (mine.state, its.state), (mine.got, its.got)
-    same = all(np.array_equal(a, b) for a, b in (*inputs, *answered))
-    return same and not _is_same_due(asked.expected.readings, before.expected.readings)
-
-
-def _is_same_due(one: Sequence[Reading], other: Sequence[Reading]) -> bool:
-    return len(one) == len(other) and all(
-        np.array_equal(a.codes, b.codes) and np.array_equal(a.patterns, b.patterns)
-        for a, b in zip(one, other, strict=True)
-    )
+    alike = all(np.array_equal(a, b) for a, b in (*inputs, *answered))
+    return alike and not same(asked.expected.readings, before.expected.readings)
 
 
 def is_as_before(answers: Answers, before: Elsewhere) -> bool:
-    """Return whether answers equal `before` in every placement, with all other elements refused."""
+    """Whether answers equal `before` in every placement, with all other elements refused."""
     answered = answers.state == ANSWERED
     if answers.elsewhere or not (answered | (answers.state == REFUSED)).all():
         return False
@@ -118,7 +108,7 @@ class Explainer:
 
     @cached_property
     def search(self) -> Search:
-        """The search for causes, created at the first failure."""
+        """The search for causes."""
         from convcheck.causes.catalogue import causes_in
         from convcheck.causes.search import Search
 
@@ -150,9 +140,7 @@ class Explainer:
         return replace(tally, whole=replace(tally.whole, diagnosis=found))
 
     def diagnosis(self, vectors: Vectors, answers: Answers, job: Job) -> CaseDiagnosis | None:
-        """Return the causes of a failing case, or its earlier diagnosis if the answers are the
-        same.
-        """
+        """Return the causes of a failing case, as before for the same answers."""
         if job.explained and job.before and is_as_before(answers, job.before):
             from convcheck.causes.trial import judged_ones
 
@@ -191,10 +179,7 @@ class Explainer:
         return replace(tally, fits=found, search_fault=fault)
 
     def held(self, job: Job) -> Held | None:
-        """Return the causes that give all answers to the vectors of a span's case.
-
-        The vectors are sent here unless this process sent them last.
-        """
+        """Return the causes that give all answers to a span's case, whose vectors may be sent."""
         if _is_told_of_calls(job.case) or TELLING in job.avoid.placements:
             return None
         if self.fits[0] != job.case.id:
@@ -208,7 +193,7 @@ class Explainer:
         return Held(self.search, job.case, self.fits[1])
 
     def further(self, job: Job, codes: Codes) -> Codes | None:
-        """Return the answers to inputs that discriminate between causes, if there are any."""
+        """Return the answers to inputs that discriminate between causes, if any."""
         if not self.may_ask_further(job):
             return None
         others = job.case.inputs[1:]
@@ -221,17 +206,16 @@ class Explainer:
         return cast(Codes, answer.arrays[0])
 
     def further_calls(self, job: Job, calls: CallSet) -> Answers | None:
-        """Return the answers to hold-out calls, if there are any."""
+        """Return the answers to hold-out calls, if any."""
         if not self.may_ask_further(job):
             return None
         return ask_calls(self.backend, calls, self.budget.begin_telling, {})
 
     def may_ask_further(self, job: Job) -> bool:
-        """Return whether there is time to discriminate between causes, and no such call crashed."""
-        over = self.budget.is_spent or self.backend.broken
-        return not (over or TELLING in job.avoid.placements)
+        """Whether there is time to discriminate between causes, and no such call crashed."""
+        return not (self.budget.is_spent or self.backend.broken or TELLING in job.avoid.placements)
 
 
 def _is_told_of_calls(case: Case) -> bool:
-    """Return whether causes are tried on the whole calls of this node instead."""
+    """Whether causes are tried on the whole calls of this node instead."""
     return bool(case.fixed) and not case.hops

@@ -1,4 +1,4 @@
-"""Jobs of a worker: a case or a span of it, with what crashed earlier workers."""
+"""Jobs of a worker, with what crashed earlier workers."""
 
 from __future__ import annotations
 
@@ -22,39 +22,34 @@ class Apart:
     """A chunk that is sent by itself. Elements count from its first one."""
 
     first: int
-    #: Elements that are not sent again, and how a worker ended on each.
+    #: How a worker ended on elements that are not sent again.
     skip: Mapping[int, str] = field(default_factory=dict)
     avoid: Avoid = field(default_factory=Avoid)
-    #: How a worker ended on the chunk in its turn; '' if none did.
+    #: How a worker ended on the chunk in its turn.
     died: str = ""
 
 
 @dataclass(frozen=True)
 class Job:
-    """A case to test: its position in the plan, and what crashed earlier workers.
-
-    With a `span`, those codes replace the case's vectors, and elements count from the first of
-    them.
-    """
+    """A case to test, by its position in the plan, or the codes of a `span` of it."""
 
     position: int
     case: Case
-    #: Elements that are not sent again, and how a worker ended on each.
+    #: How a worker ended on elements that are not sent again.
     skip: Mapping[int, str] = field(default_factory=dict)
     avoid: Avoid = field(default_factory=Avoid)
     span: Span | None = None
     #: Chunks of the span that are sent by themselves.
     apart: tuple[Apart, ...] = ()
     main: str | None = None
-    #: Later versions of the operator in this run, latest first. The latest one that the backend
-    #: answers also gets large and many calls. None: this case never does.
+    #: Later versions in this run, latest first. The latest that the backend answers also gets large
+    #: and many calls. None: this case never does.
     later: tuple[Case, ...] | None = None
-    #: The answers of a process that tested the same with other attribute values before; this job
-    #: repeats the case in a new one. None: there was no doubt.
+    #: The doubted answers of a process that tested other attribute values before.
     before: Elsewhere | None = None
-    #: The diagnosis of those answers.
+    #: Their diagnosis.
     explained: CaseDiagnosis | None = None
-    #: Seconds that the case's calls took in workers that died.
+    #: Seconds of the case's calls in workers that died.
     spent: float = 0.0
 
     @property
@@ -68,7 +63,6 @@ class VectorSource(Protocol):
 
     def vectors(self, case: Case) -> Vectors:
         """Return a case's inputs and expected results."""
-        ...
 
 
 class Conversions(VectorSource, Protocol):
@@ -76,4 +70,3 @@ class Conversions(VectorSource, Protocol):
 
     def conversion(self, case: Case) -> tuple[Program, Decision]:
         """Return the rules of a case, and the decision about the form of its answers."""
-        ...

@@ -1,13 +1,13 @@
 """The shapes, lengths and positions in which elements are sent.
 
 A vectorised kernel has different code for its body, its tail, short tensors and scalars. Samples
-are irregular, so that no period in the inputs hides from them, and the same in every run.
+are irregular, so that no period hides from them, and the same in every run.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import accumulate, chain, pairwise
 
@@ -27,17 +27,16 @@ WITH_1 = {2: (1, 22), 3: (3, 1, 6), 4: (2, 1, 9, 1)}  # by rank; 1 is first, bet
 def calls(
     shapes: Shapes | None, told: bool, asked: bytes, usable: bytes, judged: bytes
 ) -> tuple[tuple[str, Index], ...]:
-    """Return the calls of a case after the bulk, each with its placement. Cached by arguments.
+    """Return the calls of a case after the bulk, each with its placement.
 
     The masks, a byte per element, select the elements to send at all, to send with others, and to
-    judge. If an input only tells (`told`) the output's type, the sibling without it covers all
-    lengths.
+    judge. If an input only tells (`told`) the output's type, a sibling without it has all lengths.
     """
     there, pool, due = (np.flatnonzero(np.frombuffer(m, bool)) for m in (asked, usable, judged))
     due = due if len(due) else pool
     due_there = due if len(due) else there
     scalars = shapes is None or 0 in shapes.ranks
-    found: dict[str, Iterator[Index]] = {}
+    found: dict[str, Iterable[Index]] = {}
     if told:
         few = due_there[[0, len(due_there) // 2, -1]] if len(due_there) else due_there
         found["alone"] = alone(few, few, scalars)
@@ -47,11 +46,12 @@ def calls(
         found["short"] = short(due)
     if shapes is None or 4 in shapes.ranks:
         found["4-D"] = shaped(pool, 4)
-    for rank in WITH_1 if len(due) else ():
+    for rank, shape in WITH_1.items() if len(due) else ():  # for kernels that drop these dimensions
         if shapes is None or rank in shapes.ranks:
-            found[f"{rank}-D"] = chain(found.get(f"{rank}-D", ()), with_1(due, rank))
+            sample = np.resize(irregular_sample(due, math.prod(shape)), shape)
+            found[f"{rank}-D"] = chain(found.get(f"{rank}-D", ()), [sample])
     if len(pool) and (shapes is None or shapes.empty):
-        found["empty"] = empty()
+        found["empty"] = [np.zeros(0, np.intp)]
     made = tuple((placement, index) for placement, each in found.items() for index in each)
     for _, index in made:
         index.flags.writeable = False
@@ -79,10 +79,7 @@ def alone(pool: Index, judged: Index, scalars: bool = True) -> Iterator[Index]:
 
 
 def odd_tails(pool: Index, judged: Index) -> Iterator[Index]:
-    """Send the pool rotated, in odd lengths unlike its own, each ending in another judged element.
-
-    A large pool is reduced to its first and last chunk.
-    """
+    """Send the pool, or both ends of it, in odd lengths, each ending in another judged element."""
     if len(pool) <= CHUNK:
         yield from _odd_tails(pool, judged, ODD_TAILS)
         return
@@ -110,28 +107,13 @@ def short(judged: Index) -> Iterator[Index]:
 
 
 def shaped(pool: Index, rank: int) -> Iterator[Index]:
-    """Send as much of the pool as fills a shape of this rank, repeated if it is small."""
+    """Send a shape of this rank, with the pool repeated if it is small."""
     if len(pool):
         yield np.resize(pool, shape_of(rank, min(len(pool), CHUNK)))
 
 
-def in_ranks(pool: Index, shapes: Shapes | None) -> Iterator[tuple[str, Index]]:
-    """Send in ranks 2 and 3, if supported."""
-    for rank in (2, 3):
-        if shapes is None or rank in shapes.ranks:
-            yield from ((f"{rank}-D", index) for index in shaped(pool, rank))
-
-
-def with_1(judged: Index, rank: int) -> Iterator[Index]:
-    """Send a sample in a shape with dimensions of 1, to catch kernels that drop them."""
-    yield np.resize(irregular_sample(judged, math.prod(WITH_1[rank])), WITH_1[rank])
-
-
 def shape_of(rank: int, size: int) -> tuple[int, ...]:
-    """Return a shape of about `size` elements with unequal dimensions greater than one.
-
-    A transposed or reversed result is then visible.
-    """
+    """Return unequal dimensions above one for about `size` elements, which show a transposition."""
     room = max(size // math.prod(FRONT[rank]), LEAST)
     rows = math.isqrt(room)
     rows -= room // rows == rows
@@ -139,10 +121,7 @@ def shape_of(rank: int, size: int) -> tuple[int, ...]:
 
 
 def large(pool: Index, size: int) -> Index:
-    """Return the pool repeated to `size`, each time rotated in a shuffled order.
-
-    It is long enough for vector and thread loops. The last repetition is whole.
-    """
+    """Return the pool repeated to `size`, each time rotated in a shuffled order, last whole."""
     return _large(pool.tobytes(), size)
 
 
@@ -154,11 +133,6 @@ def _large(memory: bytes, size: int) -> Index:
     repeated: Index = np.concatenate((pool, pool))[begins + order].reshape(-1)
     repeated.flags.writeable = False
     return repeated[-size:]
-
-
-def empty() -> Iterator[Index]:
-    """Send an empty tensor."""
-    yield np.zeros(0, np.intp)
 
 
 def parted(index: Index, together: tuple[tuple[int, ...], ...]) -> list[Index]:

@@ -40,11 +40,7 @@ def sweep(
     backend: Backend, case: Case, program: Program, form: Decision, span: Span, note: Note,
     tile: int = TILE, held: Held | None = None,
 ) -> Tally:  # fmt: skip
-    """Test a span of codes, which begins and ends with a chunk, and tally the answers.
-
-    A chunk is a multiple of `tile`, all of one sign. An empty tally means that the backend declined
-    the first call. Candidate causes in `held` are checked on the answers.
-    """
+    """Test a span of whole chunks of one sign, multiples of `tile`. Empty if declined."""
     return _Sweep(backend, case, program, form, span, note, tile, held).tally()
 
 
@@ -141,11 +137,7 @@ _KEPT = 8 << 20  # bytes; longer than the arrays of a chunk or a block
 
 
 def keep_heap() -> None:
-    """Let glibc keep freed arrays in the heap.
-
-    It unmaps each freed array longer than a threshold, which for 128 KiB costs more than to fill
-    it. Freeing one long, untouched array raises the threshold.
-    """
+    """Raise the threshold above which glibc unmaps freed arrays, which costs more than filling."""
     np.empty(_KEPT, np.uint8)
 
 
@@ -153,10 +145,7 @@ def ask_span(
     backend: Backend, job: Job, span: Span, program: Program, form: Decision, note: Note,
     held: Held | None = None,
 ) -> Tally:  # fmt: skip
-    """Test the codes of a span. `note` gets elements counted from its first code.
-
-    Candidate causes in `held` are checked on the answers.
-    """
+    """Test the codes of a span, which `note` counts from its first."""
     case = job.case
 
     def told(offset: int) -> Note:
@@ -178,7 +167,9 @@ def ask_span(
         vectors = chunk_vectors(case, program, form, part.first, part.count, part.seed)
         apart, scattered = told(chunk.first), span.seed is not None
         found = ask_apart(backend, vectors, apart, chunk.skip, chunk.avoid, scattered, held)
-        if chunk.died and not _crashed(found):
+        crashed = any(key.sort == "crashed" for key, _ in found.entries)
+        crashed = crashed or any(fault.verdict == "crashed" for fault in found.faults)
+        if chunk.died and not crashed:
             message = f"{chunk.died}; not reproduced when the chunk was sent alone"
             fault = group(Fault("crashed", "bulk", message, chunk.first))
             found = replace(found, faults=(*found.faults, fault))
@@ -189,23 +180,16 @@ def ask_span(
     return merge(tallies)
 
 
-def _crashed(tally: Tally) -> bool:
-    crashed = any(key.sort == "crashed" for key, _ in tally.entries)
-    return crashed or any(fault.verdict == "crashed" for fault in tally.faults)
-
-
-def _apart(job: Job, span: Span) -> Iterator[Apart]:
-    """Yield the chunks to send by themselves. For samples, which have no order, all of them."""
+def _apart(job: Job, span: Span) -> tuple[Apart, ...]:
+    """The chunks to send by themselves. For samples, which have no order, all of them."""
     if span.seed is None:
-        yield from job.apart
-        return
+        return job.apart
     known = {chunk.first: chunk for chunk in job.apart}
-    for first in range(0, span.count, CHUNK):
-        yield known.get(first, Apart(first))
+    return tuple(known.get(first, Apart(first)) for first in range(0, span.count, CHUNK))
 
 
 def chunk_of(job: Job, index: Index) -> Apart:
-    """Return the chunk of a span's elements, with what is known of it."""
+    """Return the chunk of a span's elements."""
     first = int(index.reshape(-1)[0]) // CHUNK * CHUNK
     return next((chunk for chunk in job.apart if chunk.first == first), Apart(first))
 

@@ -28,29 +28,9 @@ from convcheck.records import replace
 from convcheck.rules.model import Case
 
 
-class Configurable(Protocol):
-    """A backend with options. The first value of each is its default."""
-
-    options: Mapping[str, tuple[str, ...]]
-
-    def configured(self, choice: Mapping[str, str]) -> Backend:
-        """Return the same backend with other values of some options."""
-        ...
-
-
 def options_of(backend: Backend) -> Mapping[str, tuple[str, ...]]:
-    """Return a backend's options; empty if it declares none."""
+    """Return a backend's options. The first value of each is its default."""
     return cast(Mapping[str, tuple[str, ...]], getattr(backend, "options", {}))
-
-
-def broken(backend: Backend) -> bool:
-    """Return whether a watched backend has to be replaced: its answers no longer count."""
-    return bool(getattr(backend, "broken", False))
-
-
-def configured(backend: Backend, choice: Mapping[str, str]) -> Backend:
-    """Return the backend with other values of some options."""
-    return cast(Configurable, backend).configured(choice)
 
 
 TIME_OUTS = 8  # time limit of a case, in time-outs
@@ -58,7 +38,7 @@ NOTHING: Index = np.zeros(0, np.intp)
 
 
 def time_is_spent(seconds: float, timeout: float) -> bool:
-    """Return whether a case has no time for another call after `seconds` of calls."""
+    """Whether a case has no time for another call after `seconds` of calls."""
     return seconds + timeout > TIME_OUTS * timeout
 
 
@@ -72,19 +52,15 @@ class CallNotes(Protocol):
 
     def begin(self, placement: str, index: Index) -> None:
         """Record a call that is about to be made."""
-        ...
 
     def end(self) -> None:
         """Record that the call returned."""
-        ...
 
     def clear(self) -> None:
         """Reset the time."""
-        ...
 
     def spent(self) -> float:
         """Return the seconds of all calls since the reset."""
-        ...
 
 
 class Budget:
@@ -97,7 +73,7 @@ class Budget:
     def start(self, spent: float) -> None:
         """Begin a case whose calls took `spent` seconds in earlier workers."""
         self.spent = spent
-        #: The first call that was skipped for lack of time.
+        # the first call that was skipped
         self.unmade: tuple[str, Index] | None = None
         self.notes.clear()
 
@@ -107,7 +83,7 @@ class Budget:
         return time_is_spent(self.spent + self.notes.spent(), self.timeout)
 
     def begin(self, placement: str, index: Index) -> bool:
-        """Record a call. Return True if it must not be made for lack of time."""
+        """Record a call. Return True if there is no time for it."""
         if self.is_spent:
             self.unmade = self.unmade or (placement, index)
             return True
@@ -115,7 +91,7 @@ class Budget:
         return False
 
     def begin_telling(self, placement: str, index: Index) -> bool:
-        """Record a call that only discriminates between causes."""
+        """Record a call that discriminates between causes."""
         return self.begin(TELLING, NOTHING)
 
     def in_time(self, answers: Answers) -> Answers:
@@ -136,8 +112,7 @@ _END = object()
 class WatchedBackend:
     """A backend whose calls are recorded. If it dies, its call is still open.
 
-    It is `broken` once it raises or its adapter is `spoiled`. Chains are sent cast by cast unless
-    it `takes_graphs`.
+    It is `broken` once it raises or is `spoiled`. Chains go cast by cast unless it `takes_graphs`.
     """
 
     def __init__(self, backend: Backend, notes: CallNotes, takes_graphs: bool = False) -> None:
@@ -154,12 +129,12 @@ class WatchedBackend:
 
     @property
     def options(self) -> Mapping[str, tuple[str, ...]]:
-        """The backend's options, with their values."""
+        """The backend's options."""
         return options_of(self._backend)
 
     def configured(self, choice: Mapping[str, str]) -> Backend:
-        """Return the same backend with other options, also watched."""
-        other = WatchedBackend(configured(self._backend, choice), self.notes)
+        """Return the backend with other options, also watched."""
+        other = WatchedBackend(cast(WatchedBackend, self._backend).configured(choice), self.notes)
         self._others = [*(o for o in self._others if o.broken), other]
         return cast(Backend, other)
 
@@ -167,18 +142,15 @@ class WatchedBackend:
         self._own_fault = self._own_fault or bool(getattr(self._backend, "spoiled", False))
 
     def support(self, case: Case) -> Declined | None:
-        """Return None, or why the case is declined. Cached for the last case."""
+        """Return None, or why the case is declined."""
         if self._supported is None or self._supported[0] is not case:
-            self._supported = case, self._support(case)
+            self.notes.begin("support", NOTHING)
+            with self:
+                each = case.hops if case.hops and not self._takes_graphs else (case,)
+                said = map(self._backend.support, [one.call for one in each])
+                found = next(filter(None, said), None)
+            self._supported = case, checked_support(found)
         return self._supported[1]
-
-    def _support(self, case: Case) -> Declined | None:
-        self.notes.begin("support", NOTHING)
-        with self:
-            each = case.hops if case.hops and not self._takes_graphs else (case,)
-            each = tuple(one.call for one in each)
-            found = next(filter(None, map(self._backend.support, each)), None)
-        return checked_support(found)
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
         """Return the answer to a call that was recorded."""
@@ -221,7 +193,7 @@ class WatchedBackend:
         return lambda: self._called(call, case, is_bound=True)
 
     def _called(self, call: Bound, case: Case, is_bound: bool = False) -> Answer | None:
-        """Return the result of a call, or Raised if the adapter raises."""
+        """Raised if the adapter raises."""
         try:
             with self:
                 answer = call()
@@ -240,7 +212,6 @@ class WatchedBackend:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: object
     ) -> None:
-        """Record that the call returned, unless the backend died."""
         if kind is not None and issubclass(kind, DiedError):
             return
         self.notes.end()

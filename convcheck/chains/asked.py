@@ -1,8 +1,7 @@
 """Choose the inputs of chains, and compute their expected results.
 
-By the rules, each input gets another result if an intermediate cast is missing. Each cast is also
-tested on its own, with the values that reach it. The result of a graph shows what was done to the
-chain only if all casts are right.
+Each input gets another result if an intermediate cast is missing. Each cast is also tested alone:
+only if all are right does the result of a graph show what was done to the chain.
 """
 
 from __future__ import annotations
@@ -49,16 +48,15 @@ Hops = tuple[CompiledCast, ...]
 class ChainCorpus(Corpus):
     """The inputs of chains."""
 
-    #: chain id without setting -> inputs
+    #: by chain id without setting
     codes: Mapping[str, U64] = field(default_factory=dict)
-    #: what the runtime promises about its settings
     promises: tuple[Promise, ...] = ()
     _casts: dict[tuple[str, Names], CompiledCasts] = field(default_factory=dict, compare=False)
     #: the last chain's vectors, by promise
     _last: dict[tuple[str, Promise | None], VectorSet] = field(default_factory=dict, compare=False)
 
     def only(self, cases: Iterable[Case]) -> ChainCorpus:
-        """Return the corpus reduced to these cases, to send less."""
+        """Return the corpus of these cases, to send less."""
         cases = list(cases)
         kept = {name: self.codes[name] for name in dict.fromkeys(case.unset_id for case in cases)}
         ids = (one.spec for case in cases for one in (case, *case.hops))
@@ -66,7 +64,7 @@ class ChainCorpus(Corpus):
         return replace(self, catalog=catalog, manifests=(), codes=kept, _casts={}, _last={})
 
     def spans(self, case: Case) -> tuple[Span, ...]:
-        """Return no spans: chains are sampled."""
+        """Chains are sampled."""
         return ()
 
     def conversion(self, case: Case) -> tuple[Program, Decision]:
@@ -74,15 +72,15 @@ class ChainCorpus(Corpus):
         return super().conversion(case.hops[0] if case.is_pair else case)
 
     def count(self, case: Case) -> int:
-        """Return the number of a chain's inputs."""
+        """Return the number of inputs."""
         return len(self.codes[case.unset_id])
 
     def check(self, cases: Sequence[Case]) -> tuple[str, ...]:
-        """Return an empty tuple: chains are not stored."""
+        """Chains are not stored."""
         return ()
 
     def stored(self, case: Case) -> bool:
-        """Return False: chains are not stored."""
+        """Chains are not stored."""
         return False
 
     def _digest(self, name: str) -> str:
@@ -105,10 +103,7 @@ class ChainCorpus(Corpus):
         return next((p for p in self.promises if p.holds_of(case.setting)), None)
 
     def vectors(self, case: Case) -> VectorSet:
-        """Return the inputs of a chain with expectations.
-
-        If the runtime may remove casts in this setting, the shorter chains are further readings.
-        """
+        """Return the inputs of a chain, also expected without casts that may be removed."""
         key = case.unset_id, self.promise(case)
         if key not in self._last:
             if any(name != key[0] for name, _ in self._last):
@@ -149,11 +144,7 @@ class ChainCorpus(Corpus):
         return ways
 
     def alone(self, case: Case) -> Iterator[tuple[VectorSet, bool]]:
-        """Yield the vectors of each cast on its own, and whether the cast is part of the chain.
-
-        The others are casts that the setting allows instead. Inputs keep their order and are fed,
-        or constants, as the chain's are.
-        """
+        """Yield the vectors of each cast alone, and whether it is no replacement."""
         if case.is_pair:
             yield from ((one, True) for one in hop_vectors(self.catalog, case, self.codes))
             return
@@ -167,7 +158,7 @@ class ChainCorpus(Corpus):
 
 
 def hop_vectors(catalog: Catalog, case: Case, known: Mapping[str, U64]) -> Iterator[VectorSet]:
-    """Yield the vectors of each node of a pair on its own, by the first reading."""
+    """Yield the vectors of each node of a pair, by the first reading."""
     codes = known[case.unset_id]
     for hop in case.hops:
         vectors = cast_alone(catalog.specs[hop.spec], hop, codes, case)
@@ -176,10 +167,7 @@ def hop_vectors(catalog: Catalog, case: Case, known: Mapping[str, U64]) -> Itera
 
 
 def cast_alone(spec: Spec, hop: Case, codes: U64, chain: Case) -> VectorSet:
-    """Return the vectors of one node, with inputs fed or constant as in the chain.
-
-    A runtime may have other kernels for constants.
-    """
+    """Return the vectors of one node, constant as in the chain, as kernels may differ."""
     bits = codes.astype(hop.inputs[0].format.storage)
     given = tuple(one for one in chain.setting if one == ("input", "constant"))
     expected = evaluate(spec, hop, bits)
@@ -187,9 +175,7 @@ def cast_alone(spec: Spec, hop: Case, codes: U64, chain: Case) -> VectorSet:
 
 
 def _decision(spec: Spec, promise: Promise | None, readings: Names) -> Decision:
-    """Return the decision on a graph: a promise of the runtime, or the spec's sentence on its
-    output.
-    """
+    """Cites a promise of the runtime, or the spec's sentence on its output."""
     row = "every cast is made"
     if promise:
         level: Level = "disputed" if promise.is_free else "normative"
@@ -205,26 +191,25 @@ def chain_types(case: Case) -> Names:
 
 
 def chain_case(casts: CompiledCasts, names: Sequence[str]) -> Case:
-    """Return the case of a chain, without a setting. Raises UsageError for missing casts."""
+    """Return the case of a chain, without a setting. Raises UsageError."""
     hops = tuple(hop.case for hop in casts.chain(names).hops if hop.case is not None)
     first, last, spec = hops[0], hops[-1], casts.spec
     given = (word.partition("=") for word in casts.where)
     kinds = {a.name: a for a in spec.attributes}
     attributes = tuple((name, kinds[name].value_of(value)) for name, _, value in given)
-    return Case(
-        first.spec, first.op, first.version, first.inputs, last.outputs, attributes, hops=hops
-    )
+    of_spec = first.spec, first.op, first.version
+    return Case(*of_spec, first.inputs, last.outputs, attributes, hops=hops)
 
 
 def own_chain(catalog: Catalog, case: Case) -> Case:
-    """Return the current case of a chain in a report. Raises UsageError for missing casts."""
+    """Return the current case of a chain in a report. Raises UsageError."""
     where = tuple(f"{name}={value}" for name, value in case.attributes)
     casts = CompiledCasts(catalog, find_spec(catalog, case.spec), where)
     return replace(chain_case(casts, chain_types(case)), setting=case.setting)
 
 
 def made(casts: CompiledCasts, names: Sequence[str]) -> Hops:
-    """Return the casts of a chain, with identities for repeated types. Raises UsageError."""
+    """Return the casts of a chain, identities for repeated types. Raises UsageError."""
     found = []
     for source, target in pairwise(names):
         cast = casts.between(source, target)
@@ -239,30 +224,22 @@ def chain_of(hops: Hops) -> Chain:
 
 
 def shorter(casts: CompiledCasts, names: Sequence[str]) -> list[tuple[str, Hops]]:
-    """Return the chain without each intermediate type, and without all, with a description.
-
-    Skips chains with missing casts.
-    """
+    """Return the chain without each intermediate type, and without all, described."""
     source, *middles, target = names
     left = {f"without {name}": [n for j, n in enumerate(middles) if j != i]
             for i, name in enumerate(middles)}  # fmt: skip
     left |= {"without " + ", ".join(middles): []}
     found = []
     for said, kept in left.items():
-        try:
+        with suppress(UsageError):
             found.append((said, made(casts, [source, *kept, target])))
-        except UsageError:
-            continue
     return found
 
 
 def _with_floats_as(
     name: str, casts: CompiledCasts, names: Sequence[str]
 ) -> Iterator[tuple[str, Hops]]:
-    """Yield the chain with some intermediate floats in another type, with a description.
-
-    Skips chains with missing casts.
-    """
+    """The chain with some intermediate floats in another type, described."""
     formats = (hop.dtypes[1].format for hop in made(casts, names)[:-1])
     floats = [i for i, fmt in enumerate(formats, 1) if isinstance(fmt, Float) and names[i] != name]
     for count in range(1, len(floats) + 1):
@@ -274,16 +251,12 @@ def _with_floats_as(
 
 
 def telling_codes(casts: CompiledCasts, names: Sequence[str]) -> U64:
-    """Return inputs that discriminate the chain from shorter ones, and some others.
-
-    Every cast of them is exact under all readings. Empty if none discriminates.
-    """
+    """Return inputs with exact casts, some of which tell the chain from shorter ones; or none."""
     hops = made(casts, names)
-    others = [short for _, short in shorter(casts, names)]
     codes = known_inputs(chain_of(hops))
     certain, gives = _followed(hops, codes)
     told = []
-    for short in others:
+    for _, short in shorter(casts, names):
         sure, instead = _followed(short, codes)
         certain &= sure
         told.append(gives != instead)
@@ -291,17 +264,15 @@ def telling_codes(casts: CompiledCasts, names: Sequence[str]) -> U64:
     if not some:
         return codes[:0]
     chosen = [*(_spread(index, MOST) for index in some), _spread(np.flatnonzero(certain), SPREAD)]
-    found: U64 = codes[np.unique(np.concatenate(chosen))]
-    return found
+    return np.asarray(codes[np.unique(np.concatenate(chosen))])
 
 
 def _spread(index: NDArray[np.intp], count: int) -> NDArray[np.intp]:
-    chosen: NDArray[np.intp] = index[np.linspace(0, len(index) - 1, count).astype(int)]
-    return chosen
+    return np.asarray(index[np.linspace(0, len(index) - 1, count).astype(int)])
 
 
 def _followed(hops: Hops, codes: U64) -> tuple[NDArray[np.bool_], U64]:
-    """Return a mask of inputs that all casts convert exactly in all readings, and the results."""
+    """A mask of inputs that all casts convert exactly in all readings, and the results."""
     certain = np.ones(len(codes), bool)
     for hop in hops:
         first, *others = (Chain((cast,)).results(codes) for cast in hop.casts)
@@ -313,7 +284,7 @@ def _followed(hops: Hops, codes: U64) -> tuple[NDArray[np.bool_], U64]:
 
 
 def takes_pairs(spec: Spec) -> bool:
-    """Return whether a spec names its inverse operator."""
+    """Whether a spec names its inverse operator."""
     return isinstance(spec.body, Steps) and bool(spec.body.undone_by[0])
 
 
@@ -321,12 +292,11 @@ def turned_back_by(catalog: Catalog, spec: Spec) -> Spec:
     """Return the spec of the inverse operator, of the same version. Raises SpecError."""
     steps = spec.body_as(Steps)
     op, _ = steps.undone_by
-    same = (s for s in catalog.specs.values() if (s.op, s.version) == (op, spec.version))
-    back = next(same, None)
-    if back is None:
-        said = f"`undone-by`: there is no spec of {op}, version {spec.version}"
-        raise SpecError(said, place=steps.place, hint="`convcheck show specs` has them")
-    return back
+    for back in catalog.specs.values():
+        if (back.op, back.version) == (op, spec.version):
+            return back
+    said = f"`undone-by`: there is no spec of {op}, version {spec.version}"
+    raise SpecError(said, place=steps.place, hint="`convcheck show specs` has them")
 
 
 def turned_back_by_nothing(catalog: Catalog, spec: Spec) -> list[Diagnostic]:
@@ -335,25 +305,22 @@ def turned_back_by_nothing(catalog: Catalog, spec: Spec) -> list[Diagnostic]:
         if takes_pairs(spec):
             turned_back_by(catalog, spec)
     except SpecError as error:
-        return [Diagnostic(error.place or spec.place, error.message, error.hint)]
+        return [Diagnostic.of_error(error, spec)]
     return []
 
 
 def pairs_of(
     catalog: Catalog, spec: Spec, wanted: Callable[[Case], bool] = lambda pair: True
 ) -> Iterator[tuple[Case, U64]]:
-    """Yield the wanted pairs of a spec with their inputs, for each set of values in the spec.
-
-    Inputs have one exact result of each node under every reading. Raises SpecError if the inverse
-    has no spec.
-    """
+    """Yield the wanted pairs with inputs of one exact result. Raises SpecError."""
     back = turned_back_by(catalog, spec)
     for case in cases(spec):
         for first in fixed_cases(spec, case):
             pair = _paired(spec, back, first)
             if pair is None or not wanted(pair):
                 continue
-            codes = _telling(catalog, pair, np.asarray(fixed_inputs(spec, first, "edge", 0)[0]))
+            edges = np.asarray(fixed_inputs(spec, first, "edge", 0)[0], np.uint64)
+            codes = _telling(catalog, pair, edges)
             if len(codes):
                 yield pair, codes
 
@@ -364,50 +331,36 @@ def own_pair(catalog: Catalog, case: Case) -> Case:
     back = turned_back_by(catalog, spec)
     firsts = (replace(first, fixed=case.fixed) for first in first_nodes(spec))
     own = (_paired(spec, back, first) for first in firsts)
-    found = next((pair for pair in own if pair and pair.id == case.unset_id), None)
-    if found is None:
-        hint = f"`convcheck run --chains {case.spec} --dry-run -v` has the pairs"
-        raise UsageError(f"{case.spec} has no pair {case.unset_id}", hint=hint)
-    return replace(found, setting=case.setting)
+    for pair in own:
+        if pair and pair.id == case.unset_id:
+            return replace(pair, setting=case.setting)
+    hint = f"`convcheck run --chains {case.spec} --dry-run -v` has the pairs"
+    raise UsageError(f"{case.spec} has no pair {case.unset_id}", hint=hint)
 
 
 def first_nodes(spec: Spec) -> Iterator[Case]:
-    """Return the cases of a spec whose inputs after the first may be fixed."""
+    """Return the cases whose inputs after the first may be fixed."""
     return (case for case in cases(spec) if fixes_all(layout_of(spec, case)))
 
 
 def _paired(spec: Spec, back: Spec, first: Case) -> Case | None:
-    """Return a node followed by its inverse with the same constants, if it exists."""
-    second = _turned_back(spec, back, first)
-    if second is None:
-        return None
-    return replace(first, inputs=first.inputs[:1], outputs=second.outputs, carried=(), ranks=(),
-                   bound=False, hops=(first, second))  # fmt: skip
-
-
-def _turned_back(spec: Spec, back: Spec, first: Case) -> Case | None:
+    """A node followed by its inverse with the same constants."""
     _, names = spec.body_as(Steps).undone_by
     values = dict(first.fixed)
-    if len(values) != len(names):
-        return None
-    wanted = (first.outputs[0], *first.inputs[1:])
-    fixed = tuple((name, values[own]) for name, own in names)
-    fitting = (
-        case
-        for case in first_nodes(back)
-        if (case.inputs, case.outputs) == (wanted, first.inputs[:1]) and not case.refusal
-    )
-    found = next(fitting, None)
-    return replace(found, fixed=fixed) if found else None
+    ends = (first.outputs[0], *first.inputs[1:]), first.inputs[:1]
+    for case in first_nodes(back) if len(values) == len(names) else ():
+        if (case.inputs, case.outputs) == ends and not case.refusal:
+            second = replace(case, fixed=tuple((name, values[own]) for name, own in names))
+            return replace(first, inputs=ends[1], outputs=second.outputs, carried=(), ranks=(),
+                           bound=False, hops=(first, second))  # fmt: skip
+    return None
 
 
 def _telling(catalog: Catalog, pair: Case, codes: U64) -> U64:
-    codes = codes.astype(np.uint64)
     certain = np.ones(len(codes), bool)
     for vectors in hop_vectors(catalog, pair, {pair.unset_id: codes}):
         first, *others = vectors.expected.readings
         certain &= first.patterns == EXACT
         for other in others:
             certain &= (other.patterns == EXACT) & (other.codes == first.codes)
-    found: U64 = codes[certain]
-    return found
+    return np.asarray(codes[certain])

@@ -1,8 +1,4 @@
-"""Compute casts and chains of casts under one reading.
-
-If a rule asks for any NaN, the next cast gets one. If that cast distinguishes NaNs, its result is
-undefined.
-"""
+"""Casts and chains of casts under one reading. Casts that distinguish NaNs leave any NaN open."""
 
 from __future__ import annotations
 
@@ -28,7 +24,6 @@ class Results:
     """The results of n inputs. Codes are 0 unless the pattern is exact."""
 
     codes: U64
-    #: index into PATTERNS
     patterns: NDArray[np.uint8]
 
     def __len__(self) -> int:
@@ -54,7 +49,7 @@ class Cast:
     reading: int = 0
 
     def raw(self, codes: U64) -> tuple[U64, NDArray[np.uint8]]:
-        """Return codes and patterns by the rules."""
+        """Return codes and patterns."""
         if self.source.bits > NARROW:
             return self._evaluated(codes)
         every, patterns = self._every
@@ -80,7 +75,7 @@ class Cast:
         if not len(nans):
             return False
         found = _plain(self.target, *self.raw(nans))
-        return not (found.same(Results(found.codes[:1], found.patterns[:1]))).all()
+        return not found.same(Results(found.codes[:1], found.patterns[:1])).all()
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +103,11 @@ class Chain:
         first, *rest = self.casts
         codes, patterns = first.raw(codes)
         for each in rest:
-            codes, patterns = _onward(each, codes, patterns)
+            nan = (patterns == ANY_NAN) | (patterns == NEGATIVE_NAN)
+            over = (patterns == UNDEFINED) | (patterns == REFUSED)
+            codes, due = each.raw(codes)
+            due = np.where(nan & each.tells_nans_apart, np.uint8(UNDEFINED), due)
+            patterns = np.where(over, patterns, due)
         return codes, patterns
 
     def trail(self, code: int) -> list[Results]:
@@ -117,19 +116,8 @@ class Chain:
         return [chain.results(np.array([code], np.uint64)) for chain in made]
 
 
-def _onward(
-    following: Cast, codes: U64, patterns: NDArray[np.uint8]
-) -> tuple[U64, NDArray[np.uint8]]:
-    """Apply the next cast. Refused and undefined results stay so."""
-    nan = (patterns == ANY_NAN) | (patterns == NEGATIVE_NAN)
-    after, due = following.raw(codes)
-    due = np.where(nan & following.tells_nans_apart, np.uint8(UNDEFINED), due)
-    over = (patterns == UNDEFINED) | (patterns == REFUSED)
-    return after, np.where(over, patterns, due)
-
-
 def _plain(target: Numeric, codes: U64, patterns: NDArray[np.uint8]) -> Results:
-    """Return results in a normal form: NaNs are equal, and codes without meaning are 0."""
+    """NaNs are equal, and codes without meaning are 0."""
     patterns = patterns.copy()
     if isinstance(target, Float) and target.nan != "none":
         nan = is_nan(target, codes) & (patterns == EXACT)

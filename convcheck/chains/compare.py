@@ -1,9 +1,11 @@
-"""Compare a chain of casts with the direct one: equality, proof, and differences."""
+"""Compare a chain of casts with the direct one."""
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import astuple, dataclass, replace
 from functools import lru_cache
 from typing import Literal
 
@@ -39,15 +41,12 @@ Mask = NDArray[np.bool_]
 class Counts:
     """The number of inputs of each kind."""
 
-    #: equal
     same: int = 0
     #: defined and different
     different: int = 0
-    #: only the chain is undefined
+    #: only the chain is undefined, only the direct cast, both
     chain_open: int = 0
-    #: only the direct cast is undefined
     direct_open: int = 0
-    #: both are undefined
     both_open: int = 0
 
     @property
@@ -61,36 +60,25 @@ class Counts:
         return self.chain_open + self.direct_open + self.both_open
 
     def __add__(self, other: Counts) -> Counts:
-        return Counts(
-            self.same + other.same,
-            self.different + other.different,
-            self.chain_open + other.chain_open,
-            self.direct_open + other.direct_open,
-            self.both_open + other.both_open,
-        )
+        return Counts(*map(operator.add, astuple(self), astuple(other)))
 
 
 @dataclass(frozen=True)
 class ChainComparison:
     """A chain and the direct cast, under one reading of each."""
 
-    #: from all inputs, from intervals that cover them, or from vectors
     proof: Proof
     #: of all inputs, of the vectors, or of some inputs if `partial`
     counts: Counts
-    #: the smallest code with a difference, None for none
+    #: the smallest code with a difference
     least: int | None
-    #: whether no smaller code has a difference
     is_least: bool = True
-    #: whether counting stopped early on request
+    #: counting stopped early on request
     partial: bool = False
 
 
 def compare_chain(chain: Chain, direct: Cast, counted: bool = True) -> ChainComparison:
-    """Compare on every input, if possible.
-
-    Unless `counted`, stop at the smallest code with a difference.
-    """
+    """Compare on every input, if possible. Unless `counted`, stop at the smallest difference."""
     if chain.source.bits <= NARROW:
         codes = np.arange(1 << chain.source.bits, dtype=np.uint64)
         return _asked(chain, direct, codes, EXHAUSTIVE)
@@ -124,10 +112,9 @@ def _of_vectors(chain: Chain, direct: Cast, counted: bool) -> ChainComparison:
 
 
 def _proven(chain: Chain, direct: Cast, counted: bool) -> ChainComparison | None:
-    try:
+    with suppress(UnprovenError):
         return IntervalSearch(chain, direct).compared(counted)
-    except UnprovenError:
-        return None
+    return None
 
 
 def _asked(chain: Chain, direct: Cast, codes: U64, proof: Proof) -> ChainComparison:
@@ -150,7 +137,6 @@ def _of_tier(source: Numeric, target: Numeric, tier: Tier) -> U64:
 
 
 def _kinds(chain: Results, direct: Results) -> NDArray[np.int64]:
-    """Return the kind of each input: SAME, DIFFERENT, CHAIN_OPEN, …"""
     kinds = np.where(chain.same(direct), SAME, DIFFERENT)
     kinds[~chain.defined] = CHAIN_OPEN
     kinds[~direct.defined] = DIRECT_OPEN
@@ -160,7 +146,7 @@ def _kinds(chain: Results, direct: Results) -> NDArray[np.int64]:
 
 @dataclass(frozen=True)
 class _Intervals:
-    """Intervals of codes, each within one segment of the chain and of the direct cast."""
+    """Each within one segment of the chain and of the direct cast."""
 
     firsts: U64
     lasts: U64
@@ -194,17 +180,15 @@ class IntervalSearch:
         self.alike = np.array([_alike(c, d) for c, d in both])
 
     def compared(self, counted: bool) -> ChainComparison | None:
-        """Return the smallest code with a difference, and the counts of all codes.
-
-        Unless `counted`, the counts are partial if there is a difference. Return None if there are
-        too many intervals.
-        """
-        intervals, counts, least = self.intervals, Counts(), self._guess()
+        """Return the comparison, partial counts unless `counted`; None for too many intervals."""
+        codes = np.concatenate(_vectors(self.chain, ("edge",)))
+        least = _asked(self.chain, self.direct.casts[0], codes, VECTORS).least
+        intervals, counts = self.intervals, Counts()
         while len(intervals):
             kinds, shows = self._kinds(intervals)
             counts += _counted(intervals, kinds)
             if len(shows):
-                least = min(int(shows.min()), least if least is not None else int(shows.min()))
+                least = min(int(shows.min()), least if least is not None else 1 << 64)
             unknown = kinds == _UNKNOWN
             if least is not None and not counted:
                 unknown &= intervals.firsts < np.uint64(least)
@@ -213,39 +197,27 @@ class IntervalSearch:
             intervals = intervals.some(unknown).parts()
         return ChainComparison(INTERVALS, counts, least, partial=not counted and least is not None)
 
-    def _guess(self) -> int | None:
-        codes = np.concatenate(_vectors(self.chain, ("edge",)))
-        kinds = _kinds(self.chain.results(codes), self.direct.results(codes))
-        shows = codes[kinds == DIFFERENT]
-        return int(shows.min()) if len(shows) else None
-
     def _kinds(self, intervals: _Intervals) -> tuple[NDArray[np.int64], U64]:
-        """Return the kind of each interval, or _UNKNOWN, and the ends that differ."""
+        """The kind of each interval, or _UNKNOWN, and the ends that differ."""
         ends = np.concatenate([intervals.firsts, intervals.lasts])
         chain, direct = self.chain.results(ends), self.direct.results(ends)
         kinds = _kinds(chain, direct)
         shows = ends[kinds == DIFFERENT]
         both = kinds.reshape(2, -1)
         exact = (chain.patterns == EXACT) & (direct.patterns == EXACT)
-        known = self._known(intervals, _ordered(chain, direct, self.chain.target))
+        known = self._known(intervals, chain, direct)
         alike = self.alike[intervals.segments] & (both == SAME).all(axis=0)
         unsure = exact.reshape(2, -1)[0] & ~known & ~alike
         return np.where(unsure & (intervals.firsts != intervals.lasts), _UNKNOWN, both[0]), shows
 
-    def _known(self, intervals: _Intervals, ordered: tuple[U64, U64]) -> Mask:
-        """Return a mask of intervals decided by their ends.
-
-        Either both results are constant, or their ranges are disjoint.
-        """
+    def _known(self, intervals: _Intervals, *results: Results) -> Mask:
+        """Both results are constant, or their ranges are disjoint."""
         even = self.even[intervals.segments].all(axis=1)
-        chain, direct = (np.sort(each.reshape(2, -1), axis=0) for each in ordered)
+        at = (positions(self.chain.target, each.codes).reshape(2, -1) for each in results)
+        chain, direct = (np.sort(each, axis=0) for each in at)
         same = (chain[0] == chain[1]) & (direct[0] == direct[1])
         apart = (chain[1] < direct[0]) | (direct[1] < chain[0])
         return np.asarray(even & (same | apart))
-
-
-def _ordered(chain: Results, direct: Results, target: Numeric) -> tuple[U64, U64]:
-    return positions(target, chain.codes), positions(target, direct.codes)
 
 
 def _counted(intervals: _Intervals, kinds: NDArray[np.int64]) -> Counts:
@@ -279,7 +251,7 @@ def _common(
 
 
 def _alike(chain: CastSegment, direct: CastSegment) -> bool:
-    """Return whether both segments treat numbers alike, or leave them unchanged."""
+    """Whether both segments treat numbers alike, or leave them unchanged."""
     if is_constant(chain) or is_constant(direct):
         return False
     known = chain.effect is not None

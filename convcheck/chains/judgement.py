@@ -1,13 +1,11 @@
-"""The verdict on a chain, with its proof and a counterexample, and on all chains of a spec."""
+"""The verdict on a chain, and on all chains of a spec."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Literal
-
-import numpy as np
 
 from convcheck.chains.cast import Chain, Results
 from convcheck.chains.compare import ChainComparison, Proof, compare_chain
@@ -31,19 +29,16 @@ class Telling:
     """A counterexample: an input with different results."""
 
     code: int
-    #: the result of each hop
     hops: tuple[Results, ...]
-    #: the result of the direct cast
     direct: Results
-    #: whether no smaller code is a counterexample
     is_least: bool
 
 
 @dataclass(frozen=True)
 class ReadAs:
-    """The comparison under one reading of disputed texts."""
+    """The comparison under one reading of disputed rows."""
 
-    #: rule and row -> chosen reading
+    #: by rule and row
     readings: Mapping[Dispute, str]
     comparison: ChainComparison
     shown: Telling | None
@@ -78,10 +73,7 @@ class ChainJudgement:
 
     @property
     def is_fused(self) -> bool:
-        """Whether the direct cast may replace the chain.
-
-        It must give the chain's result wherever that is defined.
-        """
+        """Whether the direct cast gives the chain's result wherever that is defined."""
         return self.verdict in (EQUAL, WHERE_DEFINED) and not any(
             way.comparison.counts.direct_open for way in self.ways
         )
@@ -101,15 +93,11 @@ def judge_chain(chain: TypeChain, counted: bool = True) -> ChainJudgement:
         found = compare_chain(way.chain, way.direct, counted)
         shown = None
         if found.least is not None:
-            codes = np.array([found.least], np.uint64)
-            direct = Chain((way.direct,)).results(codes)
+            [direct] = Chain((way.direct,)).trail(found.least)
             hops = tuple(way.chain.trail(found.least))
             shown = Telling(found.least, hops, direct, found.is_least)
         ways.append(ReadAs(way.readings, found, shown))
     return ChainJudgement(chain, tuple(ways))
-
-
-# All chains of a spec ---------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,9 +107,7 @@ class ChainTable:
     spec: Spec
     #: NAME=VALUE
     attributes: tuple[str, ...]
-    #: numeric types, in the spec's order
     types: tuple[DType, ...]
-    #: type names -> judgement, in the order of types
     chains: dict[Triple, ChainJudgement]
 
     @property
@@ -151,13 +137,10 @@ def chain_table(
     conversions: CompiledCasts, chosen: Sequence[Triple], advance: Callable[[], None]
 ) -> ChainTable:
     """Judge chains of three types, calling `advance` after each."""
-
-    def judged() -> Iterator[tuple[Triple, ChainJudgement]]:
-        for triple in chosen:
-            yield triple, judge_chain(conversions.chain(triple), counted=False)
-            advance()
-
-    spec = conversions.spec
-    types = numeric_types(spec)
+    types = numeric_types(conversions.spec)
     attributes = conversions.attributes([dtype.name for dtype in types])
-    return ChainTable(spec, attributes, types, dict(judged()))
+    judged = {}
+    for triple in chosen:
+        judged[triple] = judge_chain(conversions.chain(triple), counted=False)
+        advance()
+    return ChainTable(conversions.spec, attributes, types, judged)

@@ -1,7 +1,4 @@
-"""The segments of casts and chains, with their effect on numbers.
-
-On an `even` segment, results are monotone, so equal results at both ends hold throughout.
-"""
+"""The segments of casts and chains. `even` ones with equal results at both ends are constant."""
 
 from __future__ import annotations
 
@@ -32,9 +29,7 @@ class UnprovenError(Exception):
 class Gives:
     """A constant result."""
 
-    #: index into PATTERNS
     pattern: int
-    #: the code of an exact result
     code: int
 
 
@@ -42,7 +37,6 @@ class Gives:
 class Rounds:
     """The number rounded to the values of a type."""
 
-    #: rounding mode
     mode: str
     #: the type, or WHOLE for integers
     grid: Float | str
@@ -64,17 +58,17 @@ class CastSegment:
 
     first: int
     last: int
-    #: comparable between casts, or None
+    #: comparable between casts
     effect: Effect
-    #: whether results are monotone
+    #: results are monotone
     even: bool
-    #: whether results equal their inputs
+    #: results equal their inputs
     kept: bool = False
 
 
 @lru_cache(4096)
 def segments_of(cast: Cast) -> tuple[CastSegment, ...]:
-    """Return the segments of a cast, in the order of codes. Raises UnprovenError."""
+    """Return the segments of a cast in order. Raises UnprovenError."""
     if cast.program is None:
         same = CompiledOutcome(EXACT, compute=_SAME)
         found = [(interval, same) for interval in intervals_of(cast.source)]
@@ -86,10 +80,7 @@ def segments_of(cast: Cast) -> tuple[CastSegment, ...]:
 
 
 def _outcome(program: Program, reading: int) -> CompiledOutcome:
-    """Return the only outcome of rows. Rows on a grid of values may differ from the last.
-
-    Raises UnprovenError.
-    """
+    """Rows on a grid of values may differ from the last. Raises UnprovenError."""
     found: list[CompiledOutcome] = []
     for entry in program.entries:
         step = entry.steps[min(reading, len(entry.steps) - 1)]
@@ -103,7 +94,7 @@ def _outcome(program: Program, reading: int) -> CompiledOutcome:
 
 
 def is_constant(segment: CastSegment) -> bool:
-    """Return whether a segment has one result."""
+    """Whether a segment has one result."""
     return isinstance(segment.effect, Gives)
 
 
@@ -113,9 +104,6 @@ def chain_segments(chain: Chain) -> tuple[CastSegment, ...]:
     for length, following in enumerate(chain.casts[1:], 1):
         segments = _brought_back(Chain(chain.casts[:length]), segments, following)
     return segments
-
-
-# Rows on an interval -----------------------------------------------------------------------------
 
 
 def _read(cast: Cast, interval: Interval, step: CompiledOutcome) -> Iterator[CastSegment]:
@@ -129,17 +117,13 @@ def _read(cast: Cast, interval: Interval, step: CompiledOutcome) -> Iterator[Cas
             raise UnprovenError
         yield CastSegment(first, last, None, even=True, kept=True)
     else:
-        yield from (_computed(cast, part, step) for part in cut_at(interval, _cuts(cast, interval)))
-
-
-def _computed(cast: Cast, interval: Interval, step: CompiledOutcome) -> CastSegment:
-    first, last = interval
-    effect = _effect(cast, step)
-    if step.compute is _ROUNDED and not _in_range(cast, interval):
-        raise UnprovenError
-    kept = _is_kept(cast, first, last)
-    even = step.compute is not _LOW or kept or cast.source.bits <= cast.target.bits
-    return CastSegment(first, last, effect, even, kept)
+        effect = _effect(cast, step)
+        for part in cut_at(interval, _cuts(cast, interval)):
+            if step.compute is _ROUNDED and not _in_range(cast, part):
+                raise UnprovenError
+            kept = _is_kept(cast, *part)
+            even = step.compute is not _LOW or kept or cast.source.bits <= cast.target.bits
+            yield CastSegment(*part, effect, even, kept)
 
 
 def _effect(cast: Cast, step: CompiledOutcome) -> Effect:
@@ -154,10 +138,7 @@ def _effect(cast: Cast, step: CompiledOutcome) -> Effect:
 
 
 def _cuts(cast: Cast, interval: Interval) -> list[int]:
-    """Return where an interval enters or leaves the numbers of the destination.
-
-    These are the codes where a float's spacing is 1, and the ends of an integer type.
-    """
+    """The codes where a float's spacing is 1, and the ends of an integer type."""
     source, target = cast.source, cast.target
     cuts: list[int] = []
     if isinstance(source, Float) and not isinstance(target, Float):
@@ -172,10 +153,7 @@ def _cuts(cast: Cast, interval: Interval) -> list[int]:
 
 
 def _in_range(cast: Cast, interval: Interval) -> bool:
-    """Return whether rounded numbers stay in range: in the same binade, the next, or zero.
-
-    `[x]` has no meaning out of range.
-    """
+    """Whether rounded numbers are in the same binade, the next, or zero."""
     ends = np.array(interval, np.uint64)
     codes, patterns = cast.raw(ends)
     x = decode(cast.source, ends.astype(cast.source.storage))
@@ -187,7 +165,7 @@ def _in_range(cast: Cast, interval: Interval) -> bool:
 
 
 def _is_kept(cast: Cast | Chain, first: int, last: int) -> bool:
-    """Return whether all numbers between two codes stay unchanged, given the results at both."""
+    """Whether all numbers between two codes stay unchanged."""
     source, target = cast.source, cast.target
     ends = np.array([first, last], np.uint64)
     codes, patterns = cast.raw(ends)
@@ -202,16 +180,13 @@ def _is_kept(cast: Cast | Chain, first: int, last: int) -> bool:
 
 
 def _has_between(source: Numeric, target: Numeric, least: int, most: int) -> bool:
-    """Return whether a type has all numbers of another between two exponents."""
+    """Whether a type has all numbers of another between two exponents."""
     if not isinstance(source, Float):
         return not isinstance(target, Float) or most <= target.mantissa
     spacing = max(least - source.mantissa, source.lowest_exponent)
     if not isinstance(target, Float):
         return spacing >= 0
     return source.mantissa <= target.mantissa and spacing >= target.lowest_exponent
-
-
-# Chains ------------------------------------------------------------------------------------------
 
 
 def _brought_back(
@@ -223,14 +198,12 @@ def _brought_back(
     def there(codes: U64) -> NDArray[np.int64]:
         return np.searchsorted(starts, before.raw(codes)[0], side="right") - 1
 
-    cuts = key_changes(
-        [(segment.first, segment.last) for segment in segments if segment.even], there
-    )
+    cuts = key_changes([(one.first, one.last) for one in segments if one.even], there)
     found: list[CastSegment] = []
     for segment in segments:
         if not segment.even:
             found.append(_through_any(segment, following))
-        elif _is_over(segment):
+        elif isinstance(segment.effect, Gives) and segment.effect.pattern in (UNDEFINED, REFUSED):
             found.append(segment)
         else:
             intervals = list(cut_at((segment.first, segment.last), cuts))
@@ -238,10 +211,6 @@ def _brought_back(
             found += (_then(before, segment, interval, following[number], after)
                       for interval, number in zip(intervals, which, strict=True))  # fmt: skip
     return tuple(found)
-
-
-def _is_over(segment: CastSegment) -> bool:
-    return isinstance(segment.effect, Gives) and segment.effect.pattern in (UNDEFINED, REFUSED)
 
 
 def _then(
@@ -258,7 +227,7 @@ def _then(
 
 
 def _through_any(segment: CastSegment, following: Sequence[CastSegment]) -> CastSegment:
-    """Return the segment if the next cast keeps fewer low bits. Raises UnprovenError."""
+    """Raises UnprovenError unless the next cast keeps fewer low bits."""
     effects = {each.effect for each in following}
     effect = effects.pop()
     if effects or not _fewer(effect, segment.effect):
@@ -267,5 +236,4 @@ def _through_any(segment: CastSegment, following: Sequence[CastSegment]) -> Cast
 
 
 def _fewer(effect: Effect, than: Effect) -> bool:
-    """Return whether one effect only needs low bits that another one leaves."""
     return isinstance(effect, LowBits) and isinstance(than, LowBits) and effect.bits <= than.bits

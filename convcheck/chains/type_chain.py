@@ -1,4 +1,4 @@
-"""Compile chains of types into casts, one reading at a time."""
+"""Chains of types as casts, one reading at a time."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Dispute = tuple[str, str]  # rule and row with several readings
 
 @dataclass(frozen=True, eq=False)
 class CompiledCast:
-    """A compiled case of a spec; the identity without a case."""
+    """A compiled case; the identity without a case."""
 
     #: source and destination
     dtypes: tuple[DType, DType]
@@ -35,7 +35,7 @@ class CompiledCast:
 
     @cached_property
     def readings(self) -> tuple[Mapping[Dispute, str], ...]:
-        """rule and row -> name, for each reading of the case"""
+        """Names by rule and row, for each reading."""
         if self.spec is None or self.case is None:
             return ({},)
         told = compile_case(self.spec, self.case)
@@ -64,9 +64,8 @@ class CompiledCast:
 
 @dataclass(frozen=True)
 class Way:
-    """A reading of all disputed rows, with the chain and the direct cast under it."""
+    """A reading of all disputed rows, with chain and direct cast."""
 
-    #: rule and row -> chosen reading
     readings: Mapping[Dispute, str]
     chain: Chain
     direct: Cast
@@ -74,22 +73,20 @@ class Way:
 
 @dataclass(frozen=True, eq=False)
 class TypeChain:
-    """A chain of types and its direct cast."""
+    """A chain of types and its direct cast, the identity for a round trip."""
 
     spec: Spec
-    #: from source to destination
     types: tuple[DType, ...]
     hops: tuple[CompiledCast, ...]
-    #: the identity if source and destination are equal
     direct: CompiledCast
 
     @property
     def is_round_trip(self) -> bool:
-        """Whether it returns to its source, so that it is compared with the identity."""
+        """Whether it returns to its source."""
         return self.types[0] == self.types[-1]
 
     def ways(self) -> Iterator[Way]:
-        """Yield each consistent reading: the same row is read alike in all casts."""
+        """Yield each reading that reads the same row alike in all casts."""
         conversions = (*self.hops, self.direct)
         for numbers in product(*(range(len(each.readings)) for each in conversions)):
             chosen: dict[Dispute, str] = {}
@@ -104,7 +101,7 @@ class TypeChain:
 
 
 def takes_chains(spec: Spec) -> bool:
-    """Return whether a spec converts one input to one output, elementwise."""
+    """Whether a spec converts one input to one output, elementwise."""
     return not spec.body.whole_calls and len(spec.inputs) == len(spec.outputs) == 1
 
 
@@ -114,7 +111,7 @@ def rules_name(spec: Spec, attributes: Sequence[str]) -> str:
 
 
 def rules_digest(spec: Spec, attributes: Sequence[str]) -> str:
-    """Return the SHA-256 of a spec's rules and attribute values, in hexadecimal."""
+    """Return the SHA-256 of rules and attribute values, in hexadecimal."""
     return hashlib.sha256(json.dumps([digest_of_spec(spec), *attributes]).encode()).hexdigest()
 
 
@@ -123,19 +120,19 @@ def latest(catalog: Catalog) -> Spec:
     versions: dict[str, list[Spec]] = {}
     for spec in filter(takes_chains, catalog.specs.values()):
         versions.setdefault(spec.op, []).append(spec)
-    several = max(versions.values(), key=lambda specs: len(specs))
+    several = max(versions.values(), key=len)
     return max(several, key=lambda spec: spec.version)
 
 
 class CompiledCasts:
-    """The conversions of a spec under attribute values. Cached."""
+    """The conversions of a spec under attribute values."""
 
     def __init__(self, catalog: Catalog, spec: Spec, where: Sequence[str] = ()) -> None:
         self.catalog, self.spec, self.where = catalog, spec, where
         self._made: dict[tuple[str, str], CompiledCast] = {}
 
     def between(self, source: str, target: str) -> CompiledCast:
-        """Return the conversion between two types. Raises UsageError if there is none."""
+        """Return the conversion between two types. Raises UsageError."""
         if (source, target) not in self._made:
             case = find_case(self.catalog, self.spec.id, source, target, self._applying(target))
             dtypes = (case.inputs[0], case.outputs[0])
@@ -143,7 +140,7 @@ class CompiledCasts:
         return self._made[source, target]
 
     def chain(self, names: Sequence[str]) -> TypeChain:
-        """Return the chain of a list of types. Raises UsageError."""
+        """Return the chain of some types. Raises UsageError."""
         hops = tuple(self.between(*pair) for pair in pairwise(names))
         types = (hops[0].dtypes[0], *(hop.dtypes[1] for hop in hops))
         for dtype in types:
@@ -159,14 +156,14 @@ class CompiledCasts:
         return CompiledCast((dtype, dtype))
 
     def attributes(self, targets: Sequence[str]) -> tuple[str, ...]:
-        """Return the attributes of some destinations as NAME=VALUE, chosen or default."""
+        """Return NAME=VALUE, chosen or default, for some destinations."""
         types = self.catalog.types.types
         values = {k: str(v) for t in targets for k, v in defaults(self.spec, types[t])}
         values |= dict(word.split("=", 1) for t in targets for word in self._applying(t))
         return tuple(f"{name}={value}" for name, value in values.items())
 
     def check_where(self, targets: Sequence[str]) -> None:
-        """Raise UsageError for an attribute value that applies to no destination."""
+        """Raise UsageError for a value that applies to no destination."""
         applying = {word for name in targets for word in self._applying(name)}
         for word in self.where:
             if word not in applying:
@@ -177,18 +174,12 @@ class CompiledCasts:
 
     def _applying(self, target: str) -> tuple[str, ...]:
         known = {a.name: a for a in self.spec.attributes}
-        types = self.catalog.types.types
-        return tuple(
-            word
-            for word in self.where
-            if (name := word.partition("=")[0]) not in known
-            or target not in types
-            or known[name].applies_to(types[target])
-        )
+        dtype = self.catalog.types.types.get(target)
+        applying = ((word, known.get(word.partition("=")[0])) for word in self.where)
+        return tuple(w for w, a in applying if not (a and dtype) or a.applies_to(dtype))
 
 
 def _numeric(dtype: DType) -> Numeric:
     if isinstance(dtype.format, Text):
-        hint = "the types of a chain are numbers"
-        raise UsageError(f"{dtype} is no type of numbers", hint=hint)
+        raise UsageError(f"{dtype} is no type of numbers", hint="the types of a chain are numbers")
     return dtype.format

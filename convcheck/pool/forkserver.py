@@ -1,8 +1,7 @@
 """Fork servers and the processes that they fork.
 
-A new Python needs a quarter of a second of CPU time to import `preload.py`; a fork of
-multiprocessing's server needs milliseconds. A second server also imports the modules that a backend
-names in `imports`, for replacement workers. No backend is opened in a server.
+A fork needs milliseconds, a new Python a quarter of a second to import `preload.py`. A second
+server also has the `imports` of a backend, for replacement workers. No server opens a backend.
 
 No process that a backend starts outlives its worker. On Linux, a server adopts orphans below it in
 any session or process group, and kills its children other than workers. Elsewhere, the worker's
@@ -39,7 +38,7 @@ _alive: set[ForkedProcess] = set()
 
 
 def start_server(imports: tuple[str, ...] = ()) -> forkserver.ForkServer:
-    """Return a running server that has imported these modules for a backend."""
+    """Return a running server that has imported these modules."""
     if imports not in _servers:
         _servers[imports] = forkserver.ForkServer()
         _servers[imports].set_forkserver_preload([PRELOAD, *imports])
@@ -58,7 +57,7 @@ class Start:
     """Environment and address for a forked process. The server calls its `_bootstrap`."""
 
     environment: Mapping[str, str]
-    #: The working folder; '' if it was removed.
+    #: '' if it was removed
     folder: str
     address: str
 
@@ -96,7 +95,7 @@ class Start:
 
 
 class ForkedProcess:
-    """A process that a server forks, until it is closed."""
+    """A process that a server forks."""
 
     def __init__(self, start: Start, files: Sequence[int], imports: tuple[str, ...] = ()) -> None:
         self._lock = threading.Lock()
@@ -152,7 +151,7 @@ class ForkedProcess:
 
 
 def _connected(files: Sequence[int], imports: tuple[str, ...]) -> tuple[int, tuple[int, int]]:
-    """Return the server's process id, and the descriptors from and to a new process."""
+    """The server's process id, and the descriptors from and to a new process."""
     deadline = time.monotonic() + ENDING
     while True:
         try:
@@ -171,7 +170,7 @@ def _connected(files: Sequence[int], imports: tuple[str, ...]) -> tuple[int, tup
 
 
 def end_server() -> None:
-    """Kill all children and remove the socket when the parent has ended."""
+    """Kill all children and remove the socket."""
     end_children(os.getpid(), ())
     socket = forkserver._forkserver._forkserver_address  # type: ignore[attr-defined]
     with contextlib.suppress(OSError):
@@ -190,7 +189,7 @@ def end_children(parent: int, spared: Collection[int]) -> None:
 
 
 def _children(parent: int) -> set[int]:
-    """Return the children that have not ended; empty without /proc."""
+    """Those that have not ended; none without /proc."""
     found = set[int]()
     for name in filter(str.isdigit, os.listdir("/proc") if sys.platform == "linux" else ()):
         with contextlib.suppress(OSError), open(f"/proc/{name}/stat", "rb") as file:

@@ -8,21 +8,16 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from convcheck.ask.jobs import Apart, Job
 from convcheck.ask.stream import chunk_of, with_chunk
 from convcheck.ask.watched import NOTHING, spent_said, time_is_spent
 from convcheck.errors import UnavailableError
 from convcheck.judge.answers import BETWEEN, EVERYWHERE, TELLING, Index
-from convcheck.judge.result import BackendInfo, CaseDiagnosis, CaseResult, Tally
+from convcheck.judge.result import BackendInfo, CaseResult, Tally
 from convcheck.pool.forkserver import Start
-from convcheck.pool.messages import (
-    Finished,
-    NotedCall,
-    Opened,
-    Replay,
-    ResultField,
-    Setup,
-)
+from convcheck.pool.messages import Finished, NotedCall, Opened, Replay, ResultField, Setup
 from convcheck.pool.narrow import give_up, narrow, without
 from convcheck.pool.process import LEAVING, Death, WorkerProcess, worker_for
 from convcheck.records import Record, replace
@@ -40,7 +35,7 @@ class Reported(Record, frozen=True, tag=True):
 
     position: int
     result: ResultField
-    #: Includes the crashes on the way.
+    #: with the crashes on the way
     seconds: float = 0.0
 
 
@@ -59,41 +54,34 @@ class _StopError(Exception):
 
 @dataclass
 class WorkQueue:
-    """The state that lanes share: jobs, restarts and time spent, and whether to go on."""
+    """The state that lanes share."""
 
     setup: Setup
-    #: Seconds for a call.
     timeout: float
     batches: deque[list[Job]]
-    #: How a worker starts; None: as a copy of this process.
+    #: None: as a copy of this process
     start: Start | None = None
-    #: Jobs to repeat in a new worker before any with other attribute values.
+    #: to repeat in a new worker before any with other attribute values
     doubted: list[Job] = field(default_factory=list)
     restarts: int = 0
-    #: Wall time in seconds, by job position.
+    #: wall time in seconds, by job position
     clocks: dict[int, float] = field(default_factory=dict)
-    #: Restarts by job position and by case id.
+    #: restarts by job position and by case id
     spent: dict[int | str, int] = field(default_factory=dict)
-    #: Seconds of calls in dead workers and in replays, by case id.
+    #: of calls in dead workers and in replays, by case id
     seconds: dict[str, float] = field(default_factory=dict)
-    #: Messages of abandoned cases, by case id.
     given_up: dict[str, str] = field(default_factory=dict)
-    #: Ids of cases that crashed a worker: their spans get no further calls for causes.
+    #: ids of cases that crashed: their spans get no further calls for causes
     deadly: set[str] = field(default_factory=set)
-    #: Modules to import before a replacement is forked.
     imports: tuple[str, ...] = ()
     stopped: bool = False
-    #: Set when the backend is open, or the run is over.
+    #: or the run is over
     opened: threading.Event = field(default_factory=threading.Event)
-    #: Set when the last batch is taken, or the run is over.
+    #: the last batch is taken, or the run is over
     drained: threading.Event = field(default_factory=threading.Event)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-    _changed: threading.Condition = field(init=False)
+    _changed: threading.Condition = field(default_factory=threading.Condition)
     _busy: set[Lane] = field(default_factory=set)
     _processes: set[WorkerProcess] = field(default_factory=set)
-
-    def __post_init__(self) -> None:
-        self._changed = threading.Condition(self._lock)
 
     def take(self, lane: Lane) -> list[Job]:
         """Return the lane's next batch, after waiting for jobs that others may put back."""
@@ -142,14 +130,14 @@ class WorkQueue:
 
     def enter(self, process: WorkerProcess) -> None:
         """Register a worker for `stop`."""
-        with self._lock:
+        with self._changed:
             self._processes.add(process)
         if self.stopped:
             process.kill()
 
     def introduce(self, said: Opened) -> bool:
-        """Return whether this is the first backend that opened."""
-        with self._lock:
+        """Whether this is the first backend that opened."""
+        with self._changed:
             first = not self.opened.is_set()
             if first:
                 self.imports = said.imports
@@ -158,12 +146,12 @@ class WorkQueue:
 
     def leave(self, process: WorkerProcess) -> None:
         """Forget a worker that has ended."""
-        with self._lock:
+        with self._changed:
             self._processes.discard(process)
 
     def died(self, job: Job, cost: int) -> tuple[int, int]:
         """Count a dead worker. Return the restarts of its job and of its case."""
-        with self._lock:
+        with self._changed:
             self.restarts += 1
             for key in (job.position, job.case.id):
                 self.spent[key] = self.spent.get(key, 0) + cost
@@ -171,7 +159,7 @@ class WorkQueue:
 
     def took(self, case: Case, seconds: float) -> float:
         """Add seconds to a case. Return its total."""
-        with self._lock:
+        with self._changed:
             self.seconds[case.id] = self.seconds.get(case.id, 0.0) + seconds
             return self.seconds[case.id]
 
@@ -183,7 +171,7 @@ class WorkQueue:
 
     def stop(self) -> None:
         """Kill every worker. The lanes then end."""
-        with self._lock:
+        with self._changed:
             self.stopped = True
             self.opened.set()
             self.drained.set()
@@ -191,12 +179,6 @@ class WorkQueue:
             processes = list(self._processes)
         for process in processes:
             process.kill()
-
-
-def diagnosis_of(result: CaseResult | Tally) -> CaseDiagnosis | None:
-    """Return the diagnosis of a case that is not tested in spans."""
-    whole = result.whole if isinstance(result, Tally) else result
-    return whole.diagnosis if whole else None
 
 
 class Lane:
@@ -208,11 +190,7 @@ class Lane:
         self.news: list[BackendInfo] = []  # from the first backend that opened
 
     def reports(self) -> Iterator[Report]:
-        """Run all batches. Yields the backend's name once, each result, and restarts after each
-        death.
-
-        Raises any error from opening the backend.
-        """
+        """Run all batches. Yields the backend's name once, results, and restarts on death."""
         patience = 0.0
         try:
             while batch := self.queue.take(self):
@@ -226,7 +204,7 @@ class Lane:
             self.drop(patience)
 
     def worker(self) -> WorkerProcess:
-        """Return the worker, after opening one if needed."""
+        """Return the worker, opened if needed."""
         process = self.process or self._opened(TRIES)
         if self.queue.stopped:
             raise _StopError
@@ -284,7 +262,8 @@ class Lane:
                 self.drop()
                 self.queue.put_back(jobs)
             if heard.doubt:
-                told = diagnosis_of(heard.result)
+                whole = heard.result.whole if isinstance(heard.result, Tally) else heard.result
+                told = whole.diagnosis if whole else None
                 self.queue.doubt(replace(job, before=heard.doubt, explained=told))
             else:
                 yield Reported(job.position, heard.result, seconds)
@@ -373,13 +352,5 @@ class _LaneReplayer:
             return None
         self._count(heard, heard.spent)
         self.lane.drop()
-        return _position(heard.call, calls)
-
-
-def _position(call: NotedCall, calls: list[Index]) -> int | None:
-    same = (n for n, index in enumerate(calls) if _same(index, call.index))
-    return next(same, None) if call.placement != BETWEEN else None
-
-
-def _same(one: Index, other: Index) -> bool:
-    return one.shape == other.shape and bool((one == other).all())
+        same = (n for n, index in enumerate(calls) if np.array_equal(index, heard.call.index))
+        return next(same, None) if heard.call.placement != BETWEEN else None

@@ -24,10 +24,7 @@ LARGEST = 32  # jobs in a batch, unless they have to stay together
 
 
 def in_batches(jobs: Sequence[Job], lanes: int, a_lane: int) -> deque[list[Job]]:
-    """Return about `a_lane` batches per lane. Cases with the same types share a batch.
-
-    Versions of an operator are adjacent, so that a worker reuses vectors and answers.
-    """
+    """Return about `a_lane` batches per lane, of cases with the same types, versions adjacent."""
     size = max(1, min(LARGEST, len(jobs) // (max(lanes, 1) * a_lane)))
     batches, batch = deque[list[Job]](), list[Job]()
     for group in _groups(jobs):
@@ -39,10 +36,7 @@ def in_batches(jobs: Sequence[Job], lanes: int, a_lane: int) -> deque[list[Job]]
 
 
 def _groups(jobs: Sequence[Job]) -> Iterator[list[Job]]:
-    """Yield jobs of the same types, adjacent to show kernels that ignore attribute values.
-
-    Spans and whole calls are jobs by themselves.
-    """
+    """Jobs of the same types are adjacent, to show kernels that ignore attribute values."""
     types: dict[str, dict[str, list[Job]]] = {}
     for job in jobs:
         questions = types.setdefault(job.case.question.partition("/")[0], {})
@@ -72,11 +66,10 @@ def worth_workers(cases: int) -> int:
 def locally(
     setup: Setup, jobs: Sequence[Job], lanes: int, timeout: float
 ) -> Generator[Report, None, None]:
-    """Run jobs in `lanes` worker processes. Yields the backend's name once, and results as they
-    come.
+    """Run jobs in `lanes` worker processes, and yield reports. Closing the generator ends the
+    workers.
 
-    A call that takes `timeout` seconds counts as a crash. Closing the generator ends the workers.
-    Raises UnavailableError or UsageError if the backend cannot be opened.
+    A call of `timeout` seconds counts as a crash. Raises UnavailableError or UsageError.
     """
     queue = WorkQueue(setup, timeout, in_batches(jobs, lanes, BATCHES_A_LANE))
     reports: _Reports = SimpleQueue()
@@ -118,18 +111,13 @@ def _work(queue: WorkQueue, late: bool, reports: _Reports) -> None:
 
 
 class Session:
-    """A backend that tests one case at a time, in a worker that is replaced when it dies.
-
-    Not thread-safe. Has to be closed.
-    """
+    """Tests one case at a time, in a worker that is replaced when it dies. Not thread-safe."""
 
     def __init__(
         self, address: str, corpus: Corpus, timeout: float, causes: tuple[CauseFile, ...],
         say: Callable[[str], None],
     ) -> None:  # fmt: skip
-        """Open the backend; `say` reports one-time preparation. Raises UnavailableError or
-        UsageError.
-        """
+        """`say` reports one-time preparation. Raises UnavailableError or UsageError."""
         max_elements()  # reports errors in the environment once
         prepare_backend(address, say)
         setup = Setup(address, corpus, None, timeout, catalog=corpus.catalog, causes=causes)

@@ -24,13 +24,7 @@ from convcheck.errors import (
     UsageError,
     VectorError,
 )
-from convcheck.judge.answers import (
-    BETWEEN,
-    LARGEST,
-    PLACEMENTS,
-    Elsewhere,
-    Index,
-)
+from convcheck.judge.answers import BETWEEN, LARGEST, PLACEMENTS, Elsewhere, Index
 from convcheck.judge.reading import Types, hook_of, hooks, plain, with_id
 from convcheck.judge.result import BackendInfo, CaseResult, Tally
 from convcheck.records import Record, by_hook, replace
@@ -47,20 +41,14 @@ else:
 
 @dataclass(frozen=True)
 class Setup:
-    """First message to a worker. Without a judge, the worker uses convcheck's.
+    """First message to a worker. A judge replaces convcheck's."""
 
-    With `consistency`, vectors are also sent at other positions, in another order and with other
-    options.
-    """
-
-    #: The backend's address on the command line.
     address: str
     corpus: VectorSource
     judge: Judge | None
     timeout: float = DEFAULT_TIMEOUT
     consistency: bool = False
     catalog: Catalog | None = None
-    #: The causes to try on failures.
     causes: tuple[CauseFile, ...] = ()
 
 
@@ -70,9 +58,8 @@ class Replay:
 
     case: Case
     calls: tuple[Index, ...]
-    #: The chunk that elements count from, if not the vectors of the case.
+    #: That elements count from, if not the vectors of the case.
     chunk: Span | None = None
-    #: Seconds that the case's calls took before.
     spent: float = 0.0
 
 
@@ -87,7 +74,7 @@ class Opened(Record, frozen=True, tag=True):
 class Aborted(Record, frozen=True, tag=True):
     """From a worker, its last message: an error that ends the run."""
 
-    #: The error's class, a key of ERRORS.
+    #: A key of ERRORS.
     kind: str
     message: str
     place: Place | None
@@ -107,11 +94,7 @@ def aborted(error: ConvcheckError) -> Aborted:
 
 
 class Finished(Record, frozen=True, tag=True):
-    """From a worker: the result of a job, or the tally of a span.
-
-    A `leaving` worker has to be replaced. `doubt` has answers that seem to belong to an earlier
-    case with other attribute values.
-    """
+    """From a worker: a result. A `leaving` worker is replaced; a `doubt` has another's answers."""
 
     result: ResultField
     leaving: bool
@@ -123,13 +106,9 @@ class Survived(Record, frozen=True, tag=True):
 
 
 class Lost(Record, frozen=True, tag=True):
-    """From a worker, its last message: the backend died or hangs in the recorded call.
-
-    If `printed`, its stderr belongs to `how`.
-    """
+    """From a worker, at its end: the backend died or hangs. If `printed`, stderr says `how`."""
 
     how: str
-    #: Whether the time-out passed.
     timed_out: bool
     printed: bool
 
@@ -147,10 +126,7 @@ def encode(message: object) -> bytes:
 
 
 def decode(text: bytes, kind: Any, types: Types, cases: Mapping[str, Case]) -> Any:
-    """Decode a message about some cases. Raises ValueError if a field has the wrong type.
-
-    The worker runs untrusted code.
-    """
+    """Decode a message of untrusted code about some cases. Raises ValueError."""
     made = hooks(types, cases)
     hook = hook_of(made)
 
@@ -167,7 +143,7 @@ def decode(text: bytes, kind: Any, types: Types, cases: Mapping[str, Case]) -> A
 
 @dataclass(frozen=True)
 class NotedCall:
-    """A call to the backend: its placement and elements, in the call's shape."""
+    """A call to the backend, with its elements in the call's shape."""
 
     placement: str
     index: Index
@@ -180,10 +156,7 @@ _NUMBERS = {placement: number for number, placement in enumerate(PLACEMENTS)}
 
 
 class Notes:
-    """The call in progress, in memory shared by parent and worker.
-
-    The worker writes it before the call, so that the parent can read it after a crash.
-    """
+    """The call in progress, in shared memory, so that the parent can read it after a crash."""
 
     SIZE = ROOM * sizeof(c_int64)  # bytes
 
@@ -226,9 +199,7 @@ class Notes:
         return (time.monotonic_ns() - self._memory[STARTED]) / 1e9
 
     def call(self) -> NotedCall:
-        """Return the current call, with placement BETWEEN if there is none or the record is
-        damaged.
-        """
+        """Return the current call, with placement BETWEEN for none or a damaged record."""
         nothing = NotedCall(BETWEEN, np.zeros(0, np.intp))
         if not self._cells[BUSY]:
             return nothing

@@ -27,11 +27,9 @@ class Replayer(Protocol):
     @property
     def spent(self) -> bool:
         """Whether the case has used all its restarts."""
-        ...
 
     def replay(self, calls: list[Index], *, fresh: bool = False) -> int | None:
         """Make calls in order, in a new worker if `fresh`. Return the index of the deadly one."""
-        ...
 
 
 def narrow(job: Job, call: NotedCall, replayer: Replayer) -> Job:
@@ -46,24 +44,23 @@ def narrow(job: Job, call: NotedCall, replayer: Replayer) -> Job:
     culprits, hopeless = _culprits(inputs, replayer)
     job = replace(job, skip={**job.skip, **culprits})
     if hopeless:
-        message = (
-            f"{replayer.how} on each of the first {plural(len(culprits), 'input')} tried alone"
-        )
+        tried = plural(len(culprits), "input")
+        message = f"{replayer.how} on each of the first {tried} tried alone"
         return give_up(job, call, message)
-    if culprits and job.case.whole_calls and _none_survived(job, replayer):
-        return give_up(
-            job, call, f"{replayer.how} on each of the first {plural(len(job.skip), 'call')}"
-        )
+    first = range(HOPELESS_HUNG if replayer.hung else HOPELESS)
+    if culprits and job.case.whole_calls and all(i in job.skip for i in first):
+        message = f"{replayer.how} on each of the first {plural(len(job.skip), 'call')}"
+        return give_up(job, call, message)
     if culprits or replayer.spent:
         return job
     return _not_one_alone(job, call, replayer)
 
 
 def _culprits(inputs: Index, replayer: Replayer) -> tuple[dict[int, str], bool]:
-    """Find inputs that crash a worker alone. Return them, and whether every input tried did.
+    """Return inputs that crash a worker alone, and whether every input tried did.
 
-    The shuffled order makes the first few representative. Each is confirmed in a fresh worker,
-    since an earlier call may be the cause.
+    The shuffled order makes the first few representative. A fresh worker confirms each, since an
+    earlier call may be the cause.
     """
     if len(inputs) > PIECE:
         pieces = np.array_split(inputs, -(-len(inputs) // PIECE))
@@ -84,11 +81,6 @@ def _culprits(inputs: Index, replayer: Replayer) -> tuple[dict[int, str], bool]:
         if len(found) >= (HOPELESS_HUNG if replayer.hung else HOPELESS) and not survivors:
             return found, True
     return found, False
-
-
-def _none_survived(job: Job, replayer: Replayer) -> bool:
-    first = range(HOPELESS_HUNG if replayer.hung else HOPELESS)
-    return all(i in job.skip for i in first)
 
 
 def _not_one_alone(job: Job, call: NotedCall, replayer: Replayer) -> Job:
@@ -130,7 +122,7 @@ def give_up(job: Job, call: NotedCall, why: str) -> Job:
 
 
 def _smallest(inputs: Index, replayer: Replayer) -> list[int]:
-    """Minimise a deadly set with QuickXplain, as far as the budget allows."""
+    """Minimise a deadly set with QuickXplain."""
     replays = 0
 
     def dies(elements: list[int]) -> bool:
@@ -139,7 +131,7 @@ def _smallest(inputs: Index, replayer: Replayer) -> list[int]:
         return replayer.replay([np.array(sorted(elements), np.intp)]) is not None
 
     def needed(rest: list[int], elements: list[int], changed: bool) -> list[int]:
-        """Return the elements needed in addition to the rest. `changed`: the rest has grown."""
+        """The elements needed in addition to the rest, which has `changed`."""
         if replays >= MOST_REPLAYS or replayer.spent:
             return elements
         if changed and dies(rest):

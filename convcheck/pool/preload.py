@@ -1,7 +1,7 @@
 """Prepare a fork server and import what every worker needs.
 
-Starts no threads, because the server forks, and imports no random generators: each fork would draw
-the same numbers.
+It forks, so it starts no threads, and imports no random generators: each fork would draw the same
+numbers.
 """
 
 import atexit

@@ -14,24 +14,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fcntl import F_SETFL, fcntl
 from multiprocessing import Pipe
-from multiprocessing.connection import Connection
 
 from convcheck.backends.protocol import time_of_call
 from convcheck.errors import ConvcheckError, UnavailableError
 from convcheck.files import unnamed_file
 from convcheck.judge.reading import Types
 from convcheck.pool.forkserver import LOST, ForkedProcess, Start
-from convcheck.pool.messages import (
-    Aborted,
-    Lost,
-    Message,
-    NotedCall,
-    Notes,
-    Opened,
-    Setup,
-    decode,
-)
-from convcheck.records import replace
+from convcheck.pool.messages import Aborted, Lost, Message, NotedCall, Notes, Opened, Setup, decode
 from convcheck.rules.model import Case
 
 OPENING = 120.0  # seconds for a runtime to load
@@ -45,10 +34,7 @@ LONGEST_LOG = 1 << 26  # bytes
 
 Cases = Mapping[str, Case]
 _NO_CASES: Cases = {}
-
-
-def _types(cases: Cases) -> Types:
-    return {t.name: t for case in cases.values() for t in (*case.inputs, *case.outputs)}
+_SIGNALS = {each.value: each.name for each in signal.Signals}
 
 
 @dataclass(frozen=True)
@@ -57,16 +43,14 @@ class Death:
 
     how: str
     call: NotedCall
-    #: Whether the time-out passed.
     timed_out: bool
-    #: Seconds of that call.
+    #: seconds of that call, and of all of the job or replay
     last: float = 0.0
-    #: Seconds of all calls of the job or replay.
     spent: float = 0.0
 
 
 class WorkerProcess:
-    """A worker process, from its start to its end."""
+    """A worker process."""
 
     def __init__(self, start: Start, imports: tuple[str, ...] = ()) -> None:
         self.start = start
@@ -77,7 +61,9 @@ class WorkerProcess:
             fcntl(self._log, F_SETFL, os.O_APPEND)  # several processes write there
             self._pipe, theirs = Pipe()
             unused.enter_context(self._pipe)
-            _do_not_wait_for_ever(self._pipe)
+            with socket.socket(fileno=os.dup(self._pipe.fileno())) as same:  # messages come at once
+                patience = struct.pack("ll", GOING_ON, 0)
+                same.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, patience)
             with theirs, unnamed_file() as notes:
                 notes.truncate(Notes.SIZE)
                 self.notes = Notes(notes.fileno())
@@ -106,11 +92,7 @@ class WorkerProcess:
     def receive(
         self, timeout: float, cases: Cases = _NO_CASES, *, starting: bool = False
     ) -> Message | Death:
-        """Return the worker's next message about cases, or its death. Raises an error that ends the
-        run.
-
-        A call of `timeout` seconds counts as a death, as does the end of the backend's program.
-        """
+        """Return the worker's next message, or its death. Raises an error that ends the run."""
         heard = self._next(timeout, cases, starting)
         if isinstance(heard, Aborted):
             raise heard.error
@@ -139,7 +121,8 @@ class WorkerProcess:
     def _heard(self, cases: Cases) -> Message | Death:
         """Read a message, even if the worker died since."""
         try:
-            types = self._types or _types(cases)
+            ends = (t for case in cases.values() for t in (*case.inputs, *case.outputs))
+            types = self._types or {t.name: t for t in ends}
             found: Message = decode(self._pipe.recv_bytes(LARGEST), Message, types, cases)
             return found
         except BlockingIOError:
@@ -150,15 +133,13 @@ class WorkerProcess:
             return self._death()
 
     def _death(self, how: str = "", timed_out: bool = False) -> Death:
-        last, spent = self.notes.waiting() or 0.0, self.notes.spent()
-        death = Death(how, self.notes.call(), timed_out, last, spent)
-        if not how:
-            death = replace(death, how=self._cause())
+        last, spent, call = self.notes.waiting() or 0.0, self.notes.spent(), self.notes.call()
+        how = how or self._cause()
         self.kill()
-        return death
+        return Death(how, call, timed_out, last, spent)
 
     def _cause(self) -> str:
-        """Return the signal or status, with the last output if the runtime exited by itself."""
+        """The signal or status, with the last output if the runtime exited by itself."""
         code = self._process.code(LEAVING)
         if code is None:
             self.kill()
@@ -167,7 +148,9 @@ class WorkerProcess:
                 return "closed its pipe"
         if code == LOST:
             return "ended with its fork server"
-        ending = f"exited with status {code}" if code >= 0 else f"died of {_signal_name(-code)}"
+        ending = f"exited with status {code}"
+        if code < 0:
+            ending = f"died of {_SIGNALS.get(-code, f'signal {-code}')}"
         tail = self._tail() if code >= 0 or code == -signal.SIGABRT else ""
         return f"{ending}: {tail}" if tail else ending
 
@@ -178,11 +161,11 @@ class WorkerProcess:
         return " / ".join(lines[-2:])[-LONGEST_TAIL:]
 
     def has_ended(self) -> bool:
-        """Return whether the process has ended."""
+        """Whether the process has ended."""
         return self._process.code() is not None
 
     def kill(self) -> None:
-        """End the worker now. Callable from any thread until it is closed."""
+        """End the worker now, from any thread."""
         self._killed = True
         self._process.kill()
 
@@ -195,15 +178,12 @@ class WorkerProcess:
         self._log.close()
 
 
-#: Workers that were started ahead, by backend address.
+# started ahead, by backend address
 waiting: defaultdict[str, deque[WorkerProcess]] = defaultdict(deque)
 
 
 def start_ahead(address: str) -> None:
-    """Start a worker that imports the backend's modules and waits.
-
-    Errors are left to the caller that needs a worker.
-    """
+    """Start a worker that imports the backend's modules and waits. Hides errors."""
     with contextlib.suppress(OSError, ConvcheckError):
         waiting[address].append(WorkerProcess(Start.here(address)))
 
@@ -224,16 +204,3 @@ def end_ahead() -> None:
     for ahead in waiting.values():
         while ahead:
             ahead.popleft().close()
-
-
-def _do_not_wait_for_ever(pipe: Connection) -> None:
-    """Time out on an incomplete message: a worker sends each one at once."""
-    with socket.socket(fileno=os.dup(pipe.fileno())) as same:
-        same.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("ll", GOING_ON, 0))
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"

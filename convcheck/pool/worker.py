@@ -44,16 +44,12 @@ from convcheck.pool.messages import (
     aborted,
     encode,
 )
-from convcheck.vectors.model import Vectors
 
 _RESOURCES = tuple(number for name, number in vars(resource).items() if name.startswith("RLIMIT_"))
 
 
 def serve_parent(address: str, pipe: int, notes: int) -> None:
-    """Serve the parent until it closes the pipe or the backend dies.
-
-    Calls are recorded in the file with the descriptor `notes`.
-    """
+    """Serve the parent until it ends or the backend dies. `notes` is a file descriptor."""
     if hasattr(os, "SCHED_BATCH"):  # avoid preempting a served backend at each answer
         with contextlib.suppress(OSError):
             os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
@@ -116,7 +112,7 @@ class _Worker:
         self.limits = _limits()
 
     def done(self, job: Job | Replay) -> tuple[Message, bool]:
-        """Run a job. Return the message, and whether the backend can be used again."""
+        """Return the message, and whether the backend can be used again."""
         with contextlib.suppress(OSError):
             os.ftruncate(2, 0)  # earlier output is about other cases
         if isinstance(job, Replay):
@@ -142,20 +138,18 @@ class _Worker:
 
     def _replay(self, request: Replay) -> None:
         self.budget.start(request.spent)
-        vectors = self._vectors(request)
+        case, chunk = request.case, request.chunk
+        if chunk is None:
+            vectors = self.corpus.vectors(case)
+        else:
+            rules = cast(Conversions, self.corpus).conversion(case)
+            vectors = chunk_vectors(case, *rules, chunk.first, chunk.count, chunk.seed)
         for index in request.calls:
             if not self.budget.begin("bulk", index):
                 self.backend.answer_if_any(request.case, inputs_at(vectors, index))
 
-    def _vectors(self, request: Replay) -> Vectors:
-        if request.chunk is None:
-            return self.corpus.vectors(request.case)
-        program, form = cast(Conversions, self.corpus).conversion(request.case)
-        chunk = request.chunk
-        return chunk_vectors(request.case, program, form, chunk.first, chunk.count, chunk.seed)
-
 
 def _limits() -> list[float]:
-    """Return the recursion limit and the soft limit of each resource."""
+    """The recursion limit and the soft limit of each resource."""
     soft = (resource.getrlimit(number)[0] for number in _RESOURCES)
     return [sys.getrecursionlimit(), *(inf if n == resource.RLIM_INFINITY else n for n in soft)]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from convcheck.numerics.codec import decode, encode
 from convcheck.numerics.format import Float, Format
-from convcheck.numerics.modes import MODES
+from convcheck.numerics.modes import MODES, NEAREST
 from convcheck.numerics.number import Bits, Codes
 from convcheck.numerics.rounding import round_to
 from convcheck.rules.hop import Hop
@@ -21,7 +21,6 @@ from convcheck.semantics.vocabulary import Mask, Points, Test
 
 T = TypeVar("T")
 CHUNK = 1 << 14  # elements; the temporaries of a chunk fit a 1 MiB L2 cache
-NEAREST = "nearest-even"
 Rows = NDArray[np.int16]
 HandedOn = Callable[["Program", Hop | None, bool], tuple[Rows, list[Reading]]]
 
@@ -50,19 +49,23 @@ def run_conversion(program: Program, source: Format, target: Format, bits: Bits)
 
 
 def points_of(case: Case, bits: Bits) -> Points:
-    """Decode a chunk of inputs that many programs will run over."""
+    """Decode a chunk of inputs that many programs run over."""
     source, target = case.inputs[0].format, case.outputs[0].format
     return Points(source, target, bits, decode(source, bits), _kept={})
 
 
 def answers_at(program: Program, points: Points) -> tuple[Rows, list[Reading]]:
-    """Return the row that decides each point, and codes and patterns under each reading."""
+    """Return the deciding row of each point, and its answers by reading."""
     entries, found = program.entries, dict[Hashable, tuple[Rows, list[Reading]]]()
 
     def handed_on(program: Program, hop: Hop | None, retyped: bool) -> tuple[Rows, list[Reading]]:
         key = program, hop, retyped
         if key not in found:
-            there = points if hop is None else _gone_through(points, hop, retyped)
+            there = points
+            if hop is not None:
+                from convcheck.semantics.hops import gone_through  # wrong conversions only
+
+                there = gone_through(points, hop, retyped)
             found[key] = there.kept(program.kept_by, lambda: answers_at(program, there))
         return found[key]
 
@@ -77,14 +80,8 @@ def answers_at(program: Program, points: Points) -> tuple[Rows, list[Reading]]:
     return rows, answers
 
 
-def _gone_through(points: Points, hop: Hop, retyped: bool) -> Points:
-    from convcheck.semantics.hops import gone_through  # wrong conversions only
-
-    return gone_through(points, hop, retyped)
-
-
 def hands_on(program: Program) -> tuple[Program, Hop | None, bool] | None:
-    """Return the target of a program that only delegates: program, hop, reinterpretation."""
+    """Return program, hop and retyping of a program that only delegates."""
     [entry, *more] = program.entries
     [step, *others] = entry.steps
     if more or others or step.program is None or program.decisions or entry.first:
@@ -109,7 +106,7 @@ def of_word(points: Points, word: Callable[[Points, str], T], mode: str) -> T:
 
 
 def differs_through(program: Program, between: Float) -> Test:
-    """Return a test: does first rounding to a type, to nearest even, change the answer?"""
+    """Test whether first rounding to a type, to nearest even, changes the answer."""
 
     def holds(points: Points, mode: str) -> Mask:
         _, once = answers_at(program, points)

@@ -1,8 +1,4 @@
-"""Compile a case into a program: the rows that apply, in order.
-
-The rows of all rules whose condition holds are tried in order. A program ends with `else`, so every
-input is decided.
-"""
+"""Compile a case into a program: the rows of all rules that apply, in order, up to an `else`."""
 
 from __future__ import annotations
 
@@ -25,7 +21,6 @@ from convcheck.rules.model import (
     REAL,
     Case,
     Cell,
-    Cite,
     DType,
     Level,
     Outcome,
@@ -64,25 +59,25 @@ from convcheck.semantics.vocabulary import (
 )
 from convcheck.streams import meant
 
+Words = tuple[tuple[str, str], ...]  # attributes with their values, as written
+
 
 @dataclass(frozen=True)
 class Subject:
-    """The context that conditions of rules are matched against."""
+    """What conditions of rules are matched against."""
 
     spec: Spec
     source: str
-    #: the format of a real after `as-real`
     source_format: Format
     target: str
     format: Format
-    #: attribute -> its value as written
-    attributes: tuple[tuple[str, str], ...]
+    attributes: Words
     left_out: frozenset[str] = frozenset()
-    #: the rules so far, to detect cycles
+    #: rules so far, to detect cycles
     chain: tuple[str, ...] = ()
-    #: whether the deciding row matters; not in a wrong conversion
+    #: the deciding row matters; not in a wrong conversion
     told: bool = True
-    #: the spec that decides if these rules do not, for a wrong conversion
+    #: decides if these rules do not
     below: Spec | None = None
 
     @cached_property
@@ -98,7 +93,7 @@ _KEPT = 1024  # programs of a few tens of kB
 
 
 def compile_table(spec: Spec, case: Case) -> Program:
-    """Return the program of a case. Raises SpecError for an unknown word or undecided input."""
+    """Return the program of a case. Raises SpecError."""
     attributes = tuple((name, str(value)) for name, value in case.attributes)
     if entry := uncovered_by(spec, case):
         return _left_out(spec, case.inputs[0], case.outputs[0], entry.rule)
@@ -107,27 +102,15 @@ def compile_table(spec: Spec, case: Case) -> Program:
 
 @lru_cache(_KEPT)
 def compile_conversion(
-    spec: Spec,
-    source: DType,
-    target: DType,
-    attributes: tuple[tuple[str, str], ...] = (),
-    rule: str = "",
+    spec: Spec, source: DType, target: DType, attributes: Words = (), rule: str = ""
 ) -> Program:
-    """Return the program that converts one type to another, by all rules or one. Cached.
-
-    Raises SpecError.
-    """
-    subject = _subject(spec, source, target, attributes)
-    rules = _rules_of(spec, source.name, target.name)
-    return _program(subject, tuple(r for r in rules if rule in ("", r.name)))
+    """Return a conversion, by all rules or one. Raises SpecError."""
+    rules = (r for r in _rules_of(spec, source.name, target.name) if rule in ("", r.name))
+    return _program(_subject(spec, source, target, attributes), tuple(rules))
 
 
 def compile_untold(
-    spec: Spec,
-    source: DType,
-    target: DType,
-    attributes: tuple[tuple[str, str], ...],
-    below: Spec | None = None,
+    spec: Spec, source: DType, target: DType, attributes: Words, below: Spec | None = None
 ) -> Program:
     """Compile edited rules without citations; those of `below` follow. Raises SpecError."""
     subject = _subject(spec, source, target, attributes, told=False, below=below)
@@ -149,9 +132,7 @@ def _rules_of(spec: Spec, source: str, target: str) -> tuple[Rule, ...]:
 
 @lru_cache(_KEPT)
 def rules_key(spec: Spec, source: DType, target: DType, others: tuple[DType, ...]) -> Hashable:
-    """Return a cache key: by rules of equal keys, edited or not, x is converted alike from source
-    to target under equal attributes, also if it goes through one of the other types.
-    """
+    """Return a key: rules of equal keys convert alike, also through the `others`."""
     names = {source.name, REAL, *(each.name for each in others)}
     applying = (each for each in spec.attributes if each.values and each.applies_to(target))
     attributes = tuple((each.name, each.values, each.default) for each in applying)
@@ -161,7 +142,7 @@ def rules_key(spec: Spec, source: DType, target: DType, others: tuple[DType, ...
 
 
 def _in_columns_for(rule: Rule, target: str, sources: Collection[str]) -> Hashable:
-    """Return what a rule says in its columns for a destination; None if it has none for it."""
+    """What a rule says for a destination, None for nothing."""
     when = dict(rule.when)
     keys = [key for key, _ in rule.columns]
     entries = list(zip(*(values for _, values in rule.columns), strict=True)) or [()]
@@ -180,14 +161,9 @@ def _gives(cell: Cell) -> Hashable:
 
 
 def _subject(
-    spec: Spec,
-    source: DType,
-    target: DType,
-    attributes: tuple[tuple[str, str], ...],
-    *,
-    told: bool = True,
+    spec: Spec, source: DType, target: DType, attributes: Words, told: bool = True,
     below: Spec | None = None,
-) -> Subject:
+) -> Subject:  # fmt: skip
     left_out = frozenset(name for name, value in attributes if value == DEFAULT)
     values = tuple((name, str(value)) for name, value in spec.in_force(attributes))
     ends = source.name, source.format, target.name, target.format
@@ -201,7 +177,7 @@ def _left_out(spec: Spec, source: DType, target: DType, rule: Rule) -> Program:
 
 
 def matches(rule: Rule, subject: Subject) -> int | None:
-    """Return the column of a rule for a subject, None if the rule does not apply."""
+    """Return the column of a rule for a subject, if it applies."""
     facts = subject.facts
     for key, allowed in rule.when:
         if facts.get(key, "") not in allowed and not _is_named(subject, key, allowed):
@@ -214,7 +190,7 @@ def matches(rule: Rule, subject: Subject) -> int | None:
 
 
 def _is_named(subject: Subject, key: str, allowed: frozenset[Value]) -> bool:
-    """Return whether a condition allows an omitted attribute, or a value outside its list."""
+    """Whether a condition allows an omitted attribute, or a value outside its list."""
     if DEFAULT in allowed and key in subject.left_out:
         return True
     if OTHER not in allowed or not (value := subject.facts.get(key, "")):
@@ -228,10 +204,16 @@ def _program(subject: Subject, rules: tuple[Rule, ...]) -> Program:
     decisions: list[Decision] = []
     count = 0
     for rule, row, column in _rows(subject, rules):
-        entry, more = _entry(subject, rule, row, row.cells[column], count)
+        cell = row.cells[column]
+        mode = _mode(subject, rule, row.label, cell)
+        steps = tuple(_step(subject, rule, cell, outcome) for outcome in cell.outcomes)
+        inner = steps[0].program
+        entry = CompiledRow(_test(subject, row, inner), mode, steps, count, rule, row, cell)
         entries.append(entry)
-        decisions += more
         count += entry.rows
+        if subject.told:
+            own = _decision(subject, rule, row, cell)
+            decisions += _handed_on(own, inner) if inner and len(steps) == 1 else [own]
         if entry.test is None:
             break
     if not entries or entries[-1].test is not None:
@@ -246,7 +228,6 @@ def _program(subject: Subject, rules: tuple[Rule, ...]) -> Program:
 
 
 def _readings(entry: CompiledRow) -> int:
-    """Return the number of readings of a row. A row that only delegates has those of its target."""
     [first, *more] = entry.steps
     return len(entry.steps) if more or first.program is None else first.program.readings
 
@@ -267,25 +248,8 @@ def _undecided(subject: Subject, entries: list[CompiledRow]) -> SpecError:
     if subject.attributes:
         what += " with " + ", ".join(f"{k}={v}" for k, v in subject.attributes)
     place = entries[-1].rule.place if entries else subject.spec.place
-    return SpecError(
-        f"no rule decides every input of {what}",
-        place=place,
-        hint="end the last table that applies with an `else` row, or add a rule",
-    )
-
-
-def _entry(
-    subject: Subject, rule: Rule, row: Row, cell: Cell, first: int
-) -> tuple[CompiledRow, list[Decision]]:
-    mode = _mode(subject, rule, row.label, cell)
-    steps = tuple(_step(subject, rule, cell, outcome) for outcome in cell.outcomes)
-    test = _test(subject, row, steps[0].program)
-    compiled = CompiledRow(test, mode, steps, first, rule, row, cell)
-    if not subject.told:
-        return compiled, []
-    decision = _decision(subject, rule, row, cell)
-    handed_on = steps[0].program if len(steps) == 1 else None
-    return compiled, [decision] if handed_on is None else _handed_on(decision, handed_on)
+    hint = "end the last table that applies with an `else` row, or add a rule"
+    return SpecError(f"no rule decides every input of {what}", place=place, hint=hint)
 
 
 def _test(subject: Subject, row: Row, inner: Program | None) -> CaseWord | None:
@@ -321,9 +285,8 @@ def _mode(subject: Subject, rule: Rule, label: str, cell: Cell, own: str = "") -
     if mode and mode not in MODES:
         raise _unknown_mode(mode, rule.place)
     if not mode and label in ROUNDING_WORDS:
-        raise SpecError(
-            f"{label!r} needs a rounding mode", place=cell.place, hint="round: nearest-even"
-        )
+        hint = "round: nearest-even"
+        raise SpecError(f"{label!r} needs a rounding mode", place=cell.place, hint=hint)
     return mode
 
 
@@ -338,7 +301,10 @@ def _step(subject: Subject, rule: Rule, cell: Cell, outcome: Outcome) -> Compile
             hint = "give the destination a column or a rule of its own"
             raise SpecError(message, place=cell.place, hint=hint) from None
     if word in COMPUTATIONS:
-        _check_computable(subject, word, cell)
+        if not is_computable(word, subject.source_format, subject.format):
+            what = f"NaNs of {subject.source} and {subject.target} do not both have a payload"
+            what = f"{subject.target} has no zero" if word == ZERO else what
+            raise SpecError(what, place=cell.place, hint="give it a rule of its own, with `when`")
         compute, _, pattern, *_ = COMPUTATIONS[word]
         mode = _mode(subject, rule, word, cell, outcome.round)
         return CompiledOutcome(pattern, compute=compute, mode=mode)
@@ -357,25 +323,13 @@ def _step(subject: Subject, rule: Rule, cell: Cell, outcome: Outcome) -> Compile
     raise _unknown_outcome(outcome, cell)
 
 
-def _check_computable(subject: Subject, word: str, cell: Cell) -> None:
-    if is_computable(word, subject.source_format, subject.format):
-        return
-    what = f"NaNs of {subject.source} and {subject.target} do not both have a payload"
-    if word == ZERO:
-        what = f"{subject.target} has no zero"
-    raise SpecError(what, place=cell.place, hint="give it a rule of its own, with `when`")
-
-
 def _as_real(subject: Subject, rule: Rule, cell: Cell) -> Program:
-    if subject.source == REAL and not subject.told:
-        return _as_below(subject, rule.name)
-    if subject.source == REAL:
-        raise SpecError(
-            "a real cannot go on as a real",
-            place=cell.place,
-            hint="leave `real` out of the rule's `from`",
-        )
-    return _going_on(replace(subject, source=REAL))
+    if subject.source != REAL:
+        return _going_on(replace(subject, source=REAL))
+    if subject.told:
+        hint = "leave `real` out of the rule's `from`"
+        raise SpecError("a real cannot go on as a real", place=cell.place, hint=hint)
+    return _as_below(subject, rule.name)
 
 
 @lru_cache(_KEPT)
@@ -392,7 +346,6 @@ def _as_below(subject: Subject, rule: str) -> Program:
 def _gone_through(
     subject: Subject, hop: Hop, behind: Callable[[Subject], Program]
 ) -> CompiledOutcome:
-    """Compile a hop followed by the rules for its type, or for the source."""
     # wrong conversions only
     from convcheck.semantics.hops import keeps, with_ieee_specials
 
@@ -435,16 +388,9 @@ def _as(subject: Subject, cell: Cell, change: str) -> Program:
         hint = meant(change, known) if known else "the operator has no attributes"
         raise SpecError(f"`{link}` {problem}", place=cell.place, hint=hint)
     attributes = tuple({**dict(subject.attributes), name: value}.items())
-    again = replace(
-        subject,
-        attributes=attributes,
-        left_out=subject.left_out - {name},
-        chain=(*subject.chain, link),
-    )
+    left_out, chain = subject.left_out - {name}, (*subject.chain, link)
+    again = replace(subject, attributes=attributes, left_out=left_out, chain=chain)
     return _program(again, subject.spec.rules)
-
-
-# Words -----------------------------------------------------------------------------------------
 
 
 def unknown_words(rules: Iterable[Rule], literals: Mapping[str, Spelling]) -> Iterator[SpecError]:
@@ -458,11 +404,10 @@ def unknown_words(rules: Iterable[Rule], literals: Mapping[str, Spelling]) -> It
             if not named and case_word(row.label, literals) is None:
                 yield _unknown_case(row, literals)
             for cell in row.cells:
-                words = (
-                    o for o in cell.outcomes if o.word not in known and not isinstance(o, Through)
-                )
-                yield from (_unknown_outcome(o, cell) for o in words)
-                own = (o.round for o in cell.outcomes)
+                for one in cell.outcomes:
+                    if one.word not in known and not isinstance(one, Through):
+                        yield _unknown_outcome(one, cell)
+                own = (one.round for one in cell.outcomes)
                 yield from (_unknown_mode(m, cell.place) for m in own if m and m not in MODES)
 
 
@@ -480,9 +425,6 @@ def _unknown_outcome(outcome: Outcome, cell: Cell) -> SpecError:
 
 def _unknown_mode(mode: str, place: Place) -> SpecError:
     return SpecError(f"unknown rounding mode {mode!r}", place=place, hint=meant(mode, MODES))
-
-
-# Decisions -------------------------------------------------------------------------------------
 
 
 def weaker(a: Level, b: Level) -> Level:
@@ -506,21 +448,16 @@ def _made(subject: Subject, rule: Rule, row: Row, cell: Cell) -> Decision:
     outcomes, names = cell.outcomes, (rule.name, row.label)
     cites = [(o.reading, o.cite or cell.cite) for o in outcomes] if len(outcomes) > 1 else []
     readings, words = tuple(o.reading for o in outcomes), ""
-    if _is_of_several(rule, [cite for _, cite in cites] or [cell.cite]):
+    cited = [cite for _, cite in cites] or [cell.cite]
+    if len(rule.rows) > 1 and (rule.columns or rule.cite in cited):  # the citation is of several
         modes = ((o, _mode(subject, rule, o.word, cell, o.round)) for o in outcomes)
         words = row_in_words(row.label, modes)
-    return decision_of(
-        subject.spec, names, cell.level, cell.cite, cell.place, readings, cites, words
-    )
-
-
-def _is_of_several(rule: Rule, cites: Sequence[Cite]) -> bool:
-    """Return whether the citation covers several cells, and so does not show which decides."""
-    return len(rule.rows) > 1 and (bool(rule.columns) or rule.cite in cites)
+    of_cell = cell.level, cell.cite, cell.place
+    return decision_of(subject.spec, names, *of_cell, readings, cites, words)
 
 
 def _handed_on(outer: Decision, program: Program) -> list[Decision]:
-    """Return the inner decisions, named by the chain of rules. The weaker level counts."""
+    """The inner decisions, named by the chain of rules, at the weaker level."""
     return [
         replace(
             inner,
@@ -534,18 +471,15 @@ def _handed_on(outer: Decision, program: Program) -> list[Decision]:
 
 
 _KEPT_WRONG = 4096  # edited specs
-Words = tuple[tuple[str, str], ...]  # attributes with their values, as written
 
 
 def compile_wrong(spec: Spec, case: Case, causes: Sequence[Cause]) -> Program | None:
-    """Return what a case becomes with the edits of causes, None where they change nothing, or have
-    no meaning for it: the destination cannot hold what they give.
-    """
+    """Return the program with edits of causes, if they change anything and fit."""
     versions = {cause.version for cause in causes if cause.version}
     ruling = _in_force(spec, case, *versions)
     if ruling is None:
         return None
-    (above, below) = _edited(_asked(ruling, case), tuple(causes))
+    above, below = _edited(_asked(ruling, case), tuple(causes))
     attributes = _given(ruling, case, *(cause.under for cause in causes))
     source, target = case.inputs[0], case.outputs[0]
     try:
@@ -557,14 +491,10 @@ def compile_wrong(spec: Spec, case: Case, causes: Sequence[Cause]) -> Program | 
 
 @lru_cache(_KEPT_WRONG)
 def compile_edited(
-    spec: Spec,
-    source: DType,
-    target: DType,
-    causes: tuple[Cause, ...],
-    attributes: Words = (),
+    spec: Spec, source: DType, target: DType, causes: tuple[Cause, ...], attributes: Words = (),
     rule: str = "",
-) -> Program:
-    """Return a conversion by rules that causes have edited. Raises SpecError."""
+) -> Program:  # fmt: skip
+    """Return a conversion by rules with edits of causes. Raises SpecError."""
     above, below = _edited(_by_rule(spec, rule), causes)
     return compile_untold(above, source, target, attributes, below)
 
@@ -576,13 +506,13 @@ def _by_rule(spec: Spec, rule: str) -> Spec:
 
 @lru_cache(_KEPT_WRONG)
 def right_program(spec: Spec, case: Case) -> Program:
-    """Return the program of a case without edits, which is made once. Raises SpecError."""
+    """Return the program without edits. Raises SpecError."""
     return compile_untold(_asked(spec, case), case.inputs[0], case.outputs[0], _given(spec, case))
 
 
 @lru_cache(_KEPT_WRONG)
 def _in_force(spec: Spec, case: Case, *versions: str) -> Spec | None:
-    """Return the spec with the rules of earlier versions; None without such a version or types."""
+    """The spec with earlier rules; None without such a version or types."""
     if not versions:
         return spec
     earlier = spec.earlier(versions[0])
@@ -605,14 +535,14 @@ def readings_at(program: Program, points: Points) -> list[Reading]:
 
 @lru_cache(_KEPT_WRONG)
 def _asked(spec: Spec, case: Case) -> Spec:
-    """Return a spec with the rules that decide a case: of what a text leaves out, its own."""
+    """The spec with the rules that decide a case."""
     entry = uncovered_by(spec, case)
     return replace(spec, rules=(entry.rule,)) if entry else spec
 
 
 @lru_cache(_KEPT_WRONG)
 def _edited(spec: Spec, causes: tuple[Cause, ...]) -> tuple[Spec, Spec]:
-    """Return a spec of the rules that causes add, and the edited one below it."""
+    """The spec of the rules that causes add, and the edited one below it."""
     above: tuple[Rule, ...] = ()
     below = spec
     for cause in reversed(dict.fromkeys(causes)):
@@ -625,17 +555,14 @@ def _edited(spec: Spec, causes: tuple[Cause, ...]) -> tuple[Spec, Spec]:
 
 @lru_cache(_KEPT_WRONG)
 def _rounding_all(spec: Spec, mode: str) -> Spec:
-    """Return a spec each rule of which rounds by a mode."""
     return replace(spec, rules=tuple(_rounding(rule, mode) for rule in spec.rules))
 
 
 def _rounding(rule: Rule, mode: str) -> Rule:
-    """Return a rule that rounds by a mode wherever it rounds."""
-    rows = tuple(replace(row, cells=tuple(_cell(c, mode) for c in row.cells)) for row in rule.rows)
+    def rounded(cell: Cell) -> Cell:
+        outcomes = tuple(replace(o, round=mode if o.round else "") for o in cell.outcomes)
+        return replace(cell, outcomes=outcomes)
+
+    rows = tuple(replace(row, cells=tuple(map(rounded, row.cells))) for row in rule.rows)
     rounding = Rounding(mode) if rule.rounding != Rounding() else rule.rounding
     return replace(rule, rounding=rounding, rows=rows)
-
-
-def _cell(cell: Cell, mode: str) -> Cell:
-    outcomes = tuple(replace(o, round=mode if o.round else "") for o in cell.outcomes)
-    return replace(cell, outcomes=outcomes)

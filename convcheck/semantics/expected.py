@@ -1,4 +1,4 @@
-"""The expectation of elements: a pattern each, and the row that decides it."""
+"""Expectations of elements and calls."""
 
 from __future__ import annotations
 
@@ -35,45 +35,38 @@ PATTERNS = (
 class Quotation(Record, frozen=True):
     """A citation of a row, or of a part of it."""
 
-    #: The quoted sentence.
     text: str
-    #: Title and section of the document.
     document: str
-    #: A reading, or the length or elements of a sequence; '' for the whole row.
+    #: a reading, or the length or elements of a sequence; '' for the whole row
     of: str = ""
-    #: Our English translation of a foreign sentence, else ''.
+    #: our English translation
     gloss: str = ""
 
     @property
     def id(self) -> str:
-        """The sentence's permanent id, a hash of its text: '#3fa91c'; '' without a text."""
+        """A hash of the text: '#3fa91c'."""
         said = " ".join(self.text.split()).encode(errors="backslashreplace")
         return f"#{sha256(said).hexdigest()[:6]}" if said else ""
 
 
 class Decision(Record, frozen=True):
-    """The row that decides an element, with level and citation.
-
-    `rule` names the chain if rules delegate: 'string-to-float > float-to-float'.
-    """
+    """The row that decides an element. `rule` may chain: 'string-to-float > float-to-float'."""
 
     rule: str
     row: str
     level: Level
-    #: The quoted sentence.
     cite: str
-    #: Title and section of the document.
     source: str
     place: Place
-    #: Names, in order; ('',) for a single one.
+    #: names, ('',) for a single one
     readings: tuple[str, ...] = ("",)
-    #: (rule, row) of every step of the chain.
+    #: rule and row of each step
     trail: tuple[tuple[str, str], ...] = ()
-    #: The citations of the row's parts, in place of the sentence; empty if it covers the whole row.
+    #: of the row's parts, in place of `cite`
     quotations: tuple[Quotation, ...] = ()
-    #: The row in words, if the sentence covers several rows, else ''.
+    #: if the sentence covers several rows
     row_in_words: str = ""
-    #: Our English translation of a foreign sentence, else ''.
+    #: our English translation
     gloss: str = ""
 
     def __hash__(self) -> int:  # equal rule and row are rare among different decisions
@@ -105,7 +98,7 @@ def decision_of(
     cites: Iterable[tuple[str, Cite]] = (),
     row_in_words: str = "",
 ) -> Decision:
-    """Return the decision of a row; `names` are rule and label, `cites` are those of its parts."""
+    """Return the decision of a row; `names` are rule and label, `cites` are of its parts."""
     quotations = (
         Quotation(one.text, spec.document_of(one), name, one.gloss) for name, one in cites
     )
@@ -117,20 +110,15 @@ def decision_of(
 
 @dataclass(frozen=True)
 class Reading:
-    """The codes (or texts) and patterns under one reading, shape (n,)."""
+    """Codes or texts, and indices into PATTERNS, under one reading, shape (n,)."""
 
     codes: Bits
-    #: index into PATTERNS
     patterns: NDArray[np.uint8]
 
 
 @dataclass(frozen=True)
 class Expected:
-    """The expectations of n elements.
-
-    `rows` indexes `decisions`. The number of `readings` is the largest of all decisions; elements
-    with fewer repeat their last one.
-    """
+    """The expectations of n elements. `rows` indexes `decisions`; a last reading may repeat."""
 
     rows: NDArray[np.int16]
     decisions: tuple[Decision, ...]
@@ -171,11 +159,10 @@ _SPECIALS = {
 
 @lru_cache(_KEPT)
 def satisfies(pattern: int, text: str, source: Numeric, code: int) -> bool:
-    """Return whether a printed text satisfies a text pattern for a source code.
+    """Whether a printed text satisfies a text pattern for a source code.
 
     Plain: no exponent. To x: rounding the decimal to nearest even gives x, and zeros are equal.
-    Otherwise any number passes: a lossy print is recorded, not judged. INF and NaN match in any
-    letter case.
+    Otherwise any number passes: a lossy print is recorded, not judged.
     """
     special = spell_special(source, code)
     if special in ("Inf", "-Inf", "NaN", "-NaN"):
@@ -185,14 +172,10 @@ def satisfies(pattern: int, text: str, source: Numeric, code: int) -> bool:
         return False
     if pattern in (PLAIN, PLAIN_TO_X) and not PLAIN_NOTATION.fullmatch(text):
         return False
-    if pattern in (PARSES_TO_X, PLAIN_TO_X):
-        return _reads_back(text, source, code)
-    return True
-
-
-def _reads_back(text: str, source: Numeric, code: int) -> bool:
-    value, x = parse_decimal(text), value_of(source, code)
-    if value is None or not isinstance(source, Float):
+    if pattern not in (PARSES_TO_X, PLAIN_TO_X):
+        return True
+    x = value_of(source, code)
+    if not isinstance(source, Float):
         return value == x
     magnitude = round_to(from_fractions([value]), source, nearest_even).magnitude[0]
     same = magnitude == np.uint64(code & source.magnitude_mask)
@@ -204,7 +187,7 @@ Call = tuple[Bits, ...]  # a tensor of codes for each input
 
 @dataclass(frozen=True)
 class ExpectedOutput:
-    """The expectation of one output. `codes` and `patterns` are flat, in C order."""
+    """The expectation of one output, flat in C order."""
 
     dtype: DType
     shape: tuple[int, ...]
@@ -221,6 +204,16 @@ class ExpectedOutput:
         return np.where(self.patterns == ANY_NAN, nan, self.codes).reshape(self.shape)
 
 
+def same(
+    one: Sequence[Reading | ExpectedOutput], other: Sequence[Reading | ExpectedOutput]
+) -> bool:
+    """Whether all codes and patterns are equal."""
+    return len(one) == len(other) and all(
+        np.array_equal(a.codes, b.codes) and np.array_equal(a.patterns, b.patterns)
+        for a, b in zip(one, other, strict=True)
+    )
+
+
 @dataclass(frozen=True)
 class CallReading:
     """The expectation under one reading: outputs (EXACT), REFUSED, or UNDEFINED."""
@@ -232,16 +225,12 @@ class CallReading:
 
 @dataclass(frozen=True)
 class ExpectedCall:
-    """The expectation of one call; `row` indexes its decisions.
-
-    With `between`, an answer whose elements all lie within the range of the readings, widened by
-    one ulp, is tolerated.
-    """
+    """The expectation of one call; `between` tolerates the range of the readings, plus one ulp."""
 
     row: int
     readings: tuple[CallReading, ...]
     between: bool = False
-    #: the row of each element of each output, () if all have that of the call
+    #: of each element of each output, () if all are the call's
     rows: tuple[NDArray[np.int16], ...] = ()
 
     @property
@@ -252,19 +241,16 @@ class ExpectedCall:
 
 @dataclass(frozen=True, eq=False)
 class Among:
-    """A set of codes that the elements of some calls must be in."""
+    """Codes that the elements of some calls must be in."""
 
-    #: the row that decides a violation
     row: int
-    #: the kind of error
     kind: str
-    #: input -> its only code in these calls
+    #: the only code of an input in these calls
     given: Mapping[int, int]
-    #: the allowed codes of the output
     codes: Codes
 
     def misses(self, call: Call, due: ExpectedCall, got: Bits) -> bool:
-        """Return whether a defined element is outside the codes."""
+        """Whether a defined element is outside the codes."""
         if not all((call[i] == code).all() for i, code in self.given.items()):
             return False
         free = [reading.outputs[0].patterns == UNDEFINED for reading in due.readings]
@@ -274,11 +260,10 @@ class Among:
 
 @dataclass(frozen=True)
 class WrongCall:
-    """The answers of a wrong implementation to calls, by number."""
+    """The answers of a wrong implementation. Equal keys mean equal answers."""
 
-    #: equal keys mean equal answers
     key: Hashable
-    #: call -> its answer, None if unknown
+    #: by number of the call, None if unknown
     answer: Callable[[int], CallReading | None]
 
 
@@ -288,12 +273,11 @@ DEADLY = CallReading("the process dies", pattern=UNDEFINED)  # compared by ident
 class CompiledCalls(ABC):
     """A compiled case of whole calls."""
 
-    #: the rows that may decide a call
     decisions: tuple[Decision, ...]
 
     @property
     def among(self) -> Among | None:
-        """A further constraint on elements, None for none."""
+        """A further constraint on elements."""
         return None
 
     @property
@@ -303,11 +287,11 @@ class CompiledCalls(ABC):
 
     @abstractmethod
     def size(self, inputs: Sequence[Bits]) -> int:
-        """Return the size of the largest output under any reading, without computing it."""
+        """Return the size of the largest output, without computing it."""
 
     @abstractmethod
     def expect(self, inputs: Sequence[Bits]) -> ExpectedCall:
-        """Return the expectation of a call. Raises SpecError if the spec does not decide it."""
+        """Return the expectation of a call. Raises SpecError."""
 
     def expect_all(self, calls: Sequence[Call]) -> list[ExpectedCall]:
         """Return the expectation of each call. Raises SpecError."""

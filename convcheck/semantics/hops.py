@@ -1,4 +1,4 @@
-"""What becomes of numbers that go through something else on their way to the destination."""
+"""Hops of numbers on their way to the destination."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from convcheck.numerics.codec import decode, encode
-from convcheck.numerics.format import Bool, Float, Format, Int, Numeric, Text
+from convcheck.numerics.format import Bool, Float, Format, Int, Text
 from convcheck.numerics.modes import MODES
 from convcheck.numerics.number import FAR, FINITE, NAN, Codes, Numbers, Texts, normalised
 from convcheck.numerics.rounding import round_to
@@ -42,115 +42,84 @@ if TYPE_CHECKING:
     from convcheck.numerics.modes import Mode
 
 
-def _whole(points: Points, hop: Hop) -> Points:
-    """Return numbers rounded to whole ones, which keep their sign: -0.25 may become -0."""
+def _whole(points: Points, hop: Hop) -> Numbers:
+    """Numbers keep their sign: -0.25 may become -0."""
     x = points.x
     magnitude = round_to(x, Int(64, signed=False), MODES[hop.round]).magnitude
     exponent, significand = normalised(magnitude, 0)
     fraction = (x.exponent < 63) & (x.kind == FINITE)
-    return points.with_numbers(
-        replace(
-            x,
-            exponent=np.where(fraction, exponent, x.exponent),
-            significand=np.where(fraction, significand, x.significand),
-            sticky=None,
-        )
+    return replace(
+        x,
+        exponent=np.where(fraction, exponent, x.exponent),
+        significand=np.where(fraction, significand, x.significand),
+        sticky=None,
     )
 
 
-def _magnitude(points: Points, hop: Hop) -> Points:
-    """Return numbers without their sign."""
-    return points.with_numbers(replace(points.x, sign=np.zeros_like(points.x.sign)))
-
-
-def _negated(points: Points, hop: Hop) -> Points:
-    """Return numbers with the other sign, but for zeros."""
-    x = points.x
-    return points.with_numbers(replace(x, sign=x.sign ^ (x.significand != 0)))
-
-
-def _scaled(points: Points, hop: Hop) -> Points:
-    """Return numbers times a power of two."""
+def _scaled(points: Points, hop: Hop) -> Numbers:
     x = points.x
     moved = (x.kind == FINITE) & (x.significand != 0)
-    exponent = np.where(moved, x.exponent + hop.number, x.exponent)
-    return points.with_numbers(replace(x, exponent=exponent))
+    return replace(x, exponent=np.where(moved, x.exponent + hop.number, x.exponent))
 
 
-def _shifted_modulo(points: Points, hop: Hop) -> Points:
-    """Shift numbers to the place of the destination's subnormals, by a count modulo a number."""
+def _shifted_modulo(points: Points, hop: Hop) -> Numbers:
+    """Shift to the destination's subnormals, by a count modulo a number."""
     x, least = points.x, _least_normal(cast(Float, points.target))
     stored = np.maximum(x.exponent, _least_normal(cast(Float, points.source)))
     count = np.where((x.kind == FINITE) & (x.significand != 0), least - stored, 0)
     back = np.where(count > 0, count - count % hop.number, 0)
-    return points.with_numbers(replace(x, exponent=x.exponent + back))
+    return replace(x, exponent=x.exponent + back)
 
 
 def _least_normal(fmt: Float) -> int:
     return fmt.lowest_exponent + fmt.mantissa
 
 
-def _short(points: Points, hop: Hop) -> Points:
-    """Return numbers with so many significant bits."""
-    return _cut(points, points.x.exponent - (hop.number - 1))
-
-
-def _aligned(points: Points, hop: Hop) -> Points:
-    """Drop the bits that a significand of the source loses when shifted to a subnormal."""
+def _aligned(points: Points, hop: Hop) -> Numbers:
+    """Drop the bits that a significand loses when shifted to a subnormal."""
     source, target = cast(Float, points.source), cast(Float, points.target)
     lowest = _least_normal(target) - source.mantissa
-    return _cut(points, np.maximum(points.x.exponent - source.mantissa, lowest))
+    return _cut(points.x, np.maximum(points.x.exponent - source.mantissa, lowest))
 
 
-def _cut(points: Points, unit: NDArray[np.int64]) -> Points:
-    """Return numbers without their bits below a unit 2^n, each its own."""
-    x = points.x
+def _cut(x: Numbers, unit: NDArray[np.int64]) -> Numbers:
+    """Drop the bits below a unit 2^n."""
     drop = np.clip(unit - x.exponent + 63, 0, 64).view(np.uint64)
     significand = (x.significand >> drop) << drop
     lost = (significand == 0) & (x.kind == FINITE)
-    sticky = None if x.sticky is None else x.sticky & (drop == 0)
-    cut = replace(
+    return replace(
         x,
         exponent=np.where(lost, -FAR, x.exponent),
         significand=np.where(x.kind == FINITE, significand, x.significand),
-        sticky=sticky,
+        sticky=None if x.sticky is None else x.sticky & (drop == 0),
     )
-    return points.with_numbers(cut)
 
 
-def _with_least(points: Points, hop: Hop) -> Points:
-    """Return numbers with +0 in the place of those below a power of two, and of -0."""
+def _with_least(points: Points, hop: Hop) -> Numbers:
+    """Replace numbers below a power of two, and -0, by +0."""
     x = points.x
     little = (x.kind == FINITE) & ((x.significand == 0) | (x.exponent < hop.number))
-    flushed = replace(
+    return replace(
         x,
         sign=x.sign & ~little,
         exponent=np.where(little, -FAR, x.exponent),
         significand=np.where(little, np.uint64(0), x.significand),
         sticky=None if x.sticky is None else x.sticky & ~little,
     )
-    return points.with_numbers(flushed)
 
 
 def with_ieee_specials(fmt: Format) -> Format:
-    """Return a float with infinities and NaNs in the place of those with the largest exponent."""
+    """Return a float with infinities and NaNs instead of the largest exponent."""
     return replace(fmt, nan="ieee", infinity=True) if isinstance(fmt, Float) else fmt
 
 
-def _ieee(points: Points, hop: Hop) -> Points:
-    """Return codes read as those of such a float."""
-    fmt = cast(Numeric, with_ieee_specials(points.source))
-    there = points.with_numbers(decode(fmt, cast(Codes, points.bits)))
-    return replace(there, source=fmt, _matching={})
-
-
-def _times_power(points: Points, hop: Hop) -> Points:
+def _times_power(points: Points, hop: Hop) -> Numbers:
     """Read decimal texts as an integer times a power of ten, in float64."""
     if not isinstance(points.source, Text):
-        return points
+        return points.x
     texts = np.empty(len(points.bits), object)
     texts[:] = list(map(_product, cast(Texts, points.bits)))
-    return points.with_numbers(decode(points.source, texts))
+    return decode(points.source, texts)
 
 
 def _product(text: str) -> str:
@@ -166,75 +135,60 @@ def _product(text: str) -> str:
     return sign + format(Decimal(number), "f")
 
 
-def _retold(points: Points, hop: Hop) -> Points:
-    """Return texts with other words in the place of what patterns match."""
-    texts = np.empty(len(points.bits), object)
-    texts[:] = [_with_other_words(text, hop) for text in cast(Texts, points.bits)]
-    there = points.with_numbers(decode(points.source, texts))
-    return replace(there, bits=texts, _matching={})
-
-
-def _with_other_words(text: str, hop: Hop) -> str:
+def _reread(points: Points, hop: Hop) -> Points:
+    source, bits = with_ieee_specials(points.source), points.bits.copy()
     for pattern, words in hop.texts:
-        text = re.sub(pattern, words, text)
-    return text
+        bits[:] = [re.sub(pattern, words, text) for text in cast(Texts, bits)]
+    there = points.with_numbers(decode(source, bits))
+    return replace(there, source=source, bits=bits, _matching={})
 
 
-#: A word -> what it makes of points.
-BY_WORD: Mapping[str, Callable[[Points, Hop], Points]] = {
+BY_WORD: Mapping[str, Callable[[Points, Hop], Numbers]] = {
     WHOLE: _whole,
-    MAGNITUDE: _magnitude,
-    NEGATED: _negated,
+    MAGNITUDE: lambda points, hop: replace(points.x, sign=np.zeros_like(points.x.sign)),
+    NEGATED: lambda points, hop: replace(
+        points.x, sign=points.x.sign ^ (points.x.significand != 0)
+    ),
     ALIGNED: _aligned,
-    IEEE: _ieee,
     POWER: _times_power,
     SCALE: _scaled,
     MODULO: _shifted_modulo,
-    BITS: _short,
+    BITS: lambda points, hop: _cut(points.x, points.x.exponent - (hop.number - 1)),
     LEAST: _with_least,
-    TEXTS: _retold,
 }
 
 
-def _significant(source: Format) -> int:
-    """Return how many significant bits the numbers of a format have at most."""
+def _bits_keep(hop: Hop, source: Format, target: Format) -> bool:
     if isinstance(source, Float):
-        return source.mantissa + 1
-    return 64 if isinstance(source, Text) else source.bits - source.signed
+        return source.mantissa < hop.number
+    return (64 if isinstance(source, Text) else source.bits - source.signed) <= hop.number
 
 
-def _aligned_keeps(hop: Hop, source: Format, target: Format) -> bool:
+def _shifts_keep(hop: Hop, source: Format, target: Format) -> bool:
     if not (isinstance(source, Float) and isinstance(target, Float) and target.zero):
         return True
-    return source.lowest_exponent >= _least_normal(target) - source.mantissa
+    count = _least_normal(target) - _least_normal(source)
+    return count <= 0 if hop.type == ALIGNED else count < hop.number
 
 
-def _modulo_keeps(hop: Hop, source: Format, target: Format) -> bool:
-    if not (isinstance(source, Float) and isinstance(target, Float) and target.zero):
-        return True
-    return _least_normal(target) - _least_normal(source) < hop.number
-
-
-#: A word -> whether it leaves all numbers of a source what they are, on the way to a destination.
+# whether a word leaves all numbers of a source unchanged on the way to a destination
 KEPT_BY_WORD: Mapping[str, Callable[[Hop, Format, Format], bool]] = {
     WHOLE: lambda hop, source, target: isinstance(source, Int | Bool),
     MAGNITUDE: lambda hop, source, target: not (isinstance(source, Text) or source.signed),
     NEGATED: lambda hop, source, target: False,
-    ALIGNED: _aligned_keeps,
+    ALIGNED: _shifts_keep,
     IEEE: lambda hop, source, target: not isinstance(source, Float) or source.nan == "ieee",
     POWER: lambda hop, source, target: not isinstance(source, Text),
     SCALE: lambda hop, source, target: False,
-    MODULO: _modulo_keeps,
-    BITS: lambda hop, source, target: _significant(source) <= hop.number,
+    MODULO: _shifts_keep,
+    BITS: _bits_keep,
     LEAST: lambda hop, source, target: isinstance(source, Int | Bool) and hop.number <= 0,
     TEXTS: lambda hop, source, target: not isinstance(source, Text),
 }
 
 
 def gone_through(points: Points, hop: Hop, retyped: bool) -> Points:
-    """Return points as a type holds them. If they are `retyped`, they are codes of that type from
-    then on; else x alone is another number, and codes and texts stay what they are.
-    """
+    """Return points as a type holds them: as its codes if `retyped`, else only with another x."""
     return points.kept((hop, retyped), lambda: _gone_through(points, hop, retyped))
 
 
@@ -243,7 +197,9 @@ def _gone_through(points: Points, hop: Hop, retyped: bool) -> Points:
         every, index = points.part_of
         return gone_through(every, hop, retyped).at(index)
     if isinstance(hop.type, str):
-        return BY_WORD[hop.type](points, hop)
+        if hop.type in (IEEE, TEXTS):
+            return _reread(points, hop)
+        return points.with_numbers(BY_WORD[hop.type](points, hop))
     fmt = hop.type.format
     if hop.by_code and code_width(points.source) != code_width(fmt):
         return points  # of another hop: its codes are none of this type
@@ -264,7 +220,6 @@ def _gone_through(points: Points, hop: Hop, retyped: bool) -> Points:
 
 
 def _in_normal_range(x: Numbers, there: Numbers, fmt: Float, hop: Hop) -> Numbers:
-    """Return the numbers that a type holds, and of a hop of normal numbers alone, x elsewhere."""
     if not hop.normal_only:
         return there
     here = (x.kind == FINITE) & (there.kind == FINITE)
@@ -277,7 +232,7 @@ _FIELDS = ("kind", "sign", "exponent", "significand")
 
 
 def keeps(hop: Hop, source: Format, target: Format) -> bool:
-    """Return whether every number of a format goes through a hop unchanged."""
+    """Whether a hop leaves all numbers of a format unchanged."""
     if isinstance(hop.type, str):
         return KEPT_BY_WORD[hop.type](hop, source, target)
     if hop.subnormals or hop.no_specials or hop.by_code or isinstance(source, Text):
@@ -291,7 +246,6 @@ def keeps(hop: Hop, source: Format, target: Format) -> bool:
 
 
 def _has_all(fmt: Float, source: Float, beyond: str) -> bool:
-    """Return whether a float type has every number of another one."""
     return (
         source.mantissa <= fmt.mantissa
         and source.lowest_exponent >= fmt.lowest_exponent
@@ -301,7 +255,7 @@ def _has_all(fmt: Float, source: Float, beyond: str) -> bool:
 
 
 def _as_float(points: Points, fmt: Float, hop: Hop) -> Codes:
-    """Round to a float. NaN becomes quiet and keeps its sign and leading payload bits."""
+    """NaN becomes quiet and keeps its sign and leading payload bits."""
     x, nan = points.x, points.x.kind == NAN
     if hop.subnormals == CARRIED_TWICE:
         x = _carried_twice(x, fmt, MODES[hop.round])
@@ -316,7 +270,7 @@ def _as_float(points: Points, fmt: Float, hop: Hop) -> Codes:
 
 
 def _wide(fmt: Float) -> Float:
-    """Return a float of the same precision whose exponents have room for all numbers."""
+    """The same precision, with room for all exponents."""
     return replace(fmt, exponent=11, bias=1023)
 
 
@@ -329,7 +283,7 @@ def _carried_twice(x: Numbers, fmt: Float, mode: Mode) -> Numbers:
 
 
 def _as_integer(points: Points, fmt: Int, hop: Hop) -> Codes:
-    """Round to an integer. NaN gives 0 if the hop clamps or wraps, else its value for overflow."""
+    """NaN gives 0 if the hop clamps or wraps, else its value for overflow."""
     x = points.x
     low = COMPUTATIONS["wrapped"][0]
     wrapped = cast(Codes, low(Points(points.source, fmt, points.bits, x), hop.round))
@@ -344,7 +298,7 @@ def _as_integer(points: Points, fmt: Int, hop: Hop) -> Codes:
 
 
 def holds(fmt: Int, x: Numbers, mode: str) -> Mask:
-    """Return which x are, once rounded, values of an integer type."""
+    """Return a mask of x that round to values of an integer type."""
     rounded = round_to(x, fmt, MODES[mode])
     bound = np.where(x.sign, np.uint64(-int(fmt.min)), np.uint64(int(fmt.max)))
     held = (rounded.magnitude <= bound) & (x.kind == FINITE)

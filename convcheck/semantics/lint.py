@@ -21,11 +21,10 @@ def check_decided(spec: Spec) -> None:
     """Raise SpecError for the first undecided case."""
     for error in _compiled(spec, {}):
         said, place = f"{spec.id}: {error.message}", error.place or spec.place
-        raise SpecError(said, place=place, hint=error.hint) from None
+        raise SpecError(said, place=place, hint=error.hint)
 
 
 def _compiled(spec: Spec, found: dict[Case, Any]) -> Iterator[SpecError]:
-    """Compile all cases, and yield the errors of those that are undecided."""
     decide: Callable[[Spec, Case], Any] = compile_calls if spec.body.whole_calls else compile_case
     for case in cases(spec):
         try:
@@ -35,11 +34,7 @@ def _compiled(spec: Spec, found: dict[Case, Any]) -> Iterator[SpecError]:
 
 
 def lint_spec(spec: Spec) -> Proof:
-    """Lint a spec. Unknown words are reported alone.
-
-    Each body has a module with `check`, `prove` (once all cases are decided) and `replay` (of an
-    example).
-    """
+    """Lint a spec: unknown words, else `check`, `prove` and `replay` of its body, and the rest."""
     proof = Proof(spec.id, len([*cases(spec)]))
     found = [Diagnostic.of_error(error, spec) for error in unknown_words(spec.rules, spec.literals)]
     if not found:

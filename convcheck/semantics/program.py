@@ -1,4 +1,4 @@
-"""A compiled conversion: rows in order, each with a test and outcomes."""
+"""A compiled conversion."""
 
 from __future__ import annotations
 
@@ -33,37 +33,33 @@ _KNOWN = {one.compute: one for one in COMPUTATIONS.values()}
 class CompiledOutcome:
     """The outcome of a cell under one reading: a constant, a computation, or another program."""
 
-    #: index into PATTERNS
+    #: an index into PATTERNS
     pattern: int
     code: int = 0
-    #: absent for a constant or another program
     compute: Computation | None = None
-    #: rounding mode, or ''
     mode: str = ""
     program: Program | None = None
-    #: applied to x before that program
     hop: Hop | None = None
-    #: whether the program is for the hop's type, not the source's
+    #: the program is for the hop's type
     retyped: bool = False
 
 
 @dataclass(frozen=True)
 class CompiledRow:
-    """A row: its test (None for `else`), the rounding mode, and an outcome for each reading."""
+    """A row with an outcome for each reading. `else` has no test."""
 
     test: CaseWord | None
     mode: str
     steps: tuple[CompiledOutcome, ...]
-    #: index of its first decision
+    #: of its decisions
     first: int
     rule: Rule
     row: Row
-    #: the cell of the outcomes
     cell: Cell
 
     @property
     def rows(self) -> int:
-        """The number of rows, counting those it delegates to."""
+        """The number of rows, including delegation."""
         [first, *more] = self.steps
         return 1 if more or first.program is None else first.program.rows
 
@@ -73,24 +69,19 @@ class Computed(Protocol):
 
     def expect(self, codes: Codes) -> Expected:
         """Return the expectation of codes, shape (n,)."""
-        ...
 
     def changes(self, first: int, last: int) -> NDArray[np.uint64] | None:
-        """Return the codes of one sign where the expectation changes, with `first`; None if
-        unknown.
-        """
-        ...
+        """Return the codes of one sign where the expectation changes, with `first`, if known."""
 
 
 @dataclass(frozen=True, eq=False)
 class Program:
-    """Rows in order, the last one `else`, with all decisions. Compared by identity."""
+    """Rows in order, the last one `else`. Compared by identity."""
 
     entries: tuple[CompiledRow, ...]
     decisions: tuple[Decision, ...]
-    #: the largest number of readings of a row
+    #: of the row with the most
     readings: int
-    #: computes the expectations in place of rows
     computed: Computed | None = None
 
     @cached_property
@@ -112,12 +103,12 @@ class Program:
 
     @property
     def kept_by(self) -> Hashable:
-        """The cache key of its answers. Programs without decisions share by meaning."""
+        """A key of its answers. Programs without decisions share by meaning."""
         return self if self.decisions else self.meaning
 
 
 def alike_of(one: Program, other: Program, source: Format, target: Format) -> bool:
-    """Return whether programs agree on the numbers of a source, even as codes of another type."""
+    """Whether programs agree on the numbers of a source, even as codes of another type."""
     parts = (
         meaning_of(e for e in program.entries if possible(e.row.label, source, target))
         for program in (one, other)
@@ -126,7 +117,7 @@ def alike_of(one: Program, other: Program, source: Format, target: Format) -> bo
 
 
 class Meaning(tuple[Hashable, ...]):
-    """A normal form of rows, without places, citations and irrelevant modes. The hash is cached."""
+    """A normal form of rows, without places, citations and irrelevant modes."""
 
     @cached_property
     def _hash(self) -> int:
@@ -138,22 +129,17 @@ class Meaning(tuple[Hashable, ...]):
 
 def meaning_of(entries: Iterable[CompiledRow]) -> Meaning:
     """Return the normal form of rows."""
-    return Meaning(map(_of_row, entries))
-
-
-def _of_row(entry: CompiledRow) -> Hashable:
-    mode = entry.mode if entry.row.label in ROUNDING_WORDS else ""
-    return entry.test, mode, tuple(map(_of_step, entry.steps))
+    return Meaning(
+        (e.test, e.mode if e.row.label in ROUNDING_WORDS else "", tuple(map(_of_step, e.steps)))
+        for e in entries
+    )
 
 
 def _of_step(step: CompiledOutcome) -> Hashable:
     if step.program is not None:
         return step.hop, step.retyped, step.program.meaning
-    return step.pattern, step.code, step.compute, step.mode if _rounds(step.compute) else ""
-
-
-def _rounds(compute: Computation | None) -> bool:
-    return compute in _KNOWN and _KNOWN[compute].rounds
+    rounds = step.compute in _KNOWN and _KNOWN[step.compute].rounds
+    return step.pattern, step.code, step.compute, step.mode if rounds else ""
 
 
 def _looks_at_codes(program: Program) -> bool:

@@ -1,9 +1,8 @@
-"""Describe the expectations of consecutive codes as runs: constant, affine or unknown.
+"""Describe the expectations of consecutive codes as runs.
 
-Within a binade, the values of the source and of each type that x is rounded to are equally spaced.
-So an expectation changes only at multiples of half a step of the coarsest type, at the code after,
-and half a step of another type away. If steps are small, the expectation of a tile of codes is that
-of the previous tile plus a constant.
+Within a binade, the values of each type that x is rounded to are equally spaced. So an expectation
+changes only at multiples of half a step of the coarsest type, at the code after, and half a step of
+another type away. If steps are small, tiles of codes differ by a constant.
 """
 
 from __future__ import annotations
@@ -21,14 +20,7 @@ from convcheck.numerics.format import Float, Format, Numeric
 from convcheck.numerics.number import FAR, Codes
 from convcheck.semantics.expected import Expected
 from convcheck.semantics.program import Program
-from convcheck.semantics.segments import (
-    U64,
-    Interval,
-    Segment,
-    Segments,
-    cut_at,
-    segments,
-)
+from convcheck.semantics.segments import U64, Interval, Segment, Segments, cut_at, segments
 
 TILE = 1 << 14  # codes; a float32 binade has 2^23
 NARROW = 8  # bits; below, all changes of a destination are looked up
@@ -42,9 +34,8 @@ class Constant:
 
     first: int
     end: int
-    #: index of the decision
     row: int
-    #: (code, pattern) of each reading.
+    #: (code, pattern) of each reading
     outcomes: tuple[tuple[int, int], ...]
 
 
@@ -54,7 +45,6 @@ class Affine:
 
     first: int
     end: int
-    #: index of the decision
     row: int
     patterns: tuple[int, ...]
     shapes: tuple[Codes, ...]
@@ -76,7 +66,7 @@ Piece = tuple[Run, int, int]  # a run, and the part of it within a chunk
 def runs(
     program: Program, source: Numeric, target: Numeric, first: int, count: int, tile: int = TILE
 ) -> list[Run]:
-    """Return the runs of `count` codes from `first` on, in order and without gaps."""
+    """Return the runs of consecutive codes, without gaps."""
     end = first + count
     if program.computed:
         changes = program.computed.changes(first, end - 1)
@@ -115,7 +105,7 @@ def in_chunks(found: Iterable[Run], first: int, end: int, size: int) -> Iterator
 
 @lru_cache(_KEPT)
 def lookup(program: Program, source: Numeric, target: Numeric) -> Segments:
-    """Return the segments of a conversion. Those of a narrow destination are constants."""
+    """Return the segments of a conversion, constants for a narrow destination."""
     by_code = Segments(program, source, target, segments(program, source, target))
     if target.bits > NARROW:
         return by_code
@@ -132,10 +122,7 @@ def lookup(program: Program, source: Numeric, target: Numeric) -> Segments:
 
 
 def changes_of(by_code: Segments, part: Segment, most: int) -> U64 | None:
-    """Return the codes where the expectation may change, with the first.
-
-    None if unknown, or if a binade has more than `most`.
-    """
+    """Return the codes where the expectation may change; None if unknown or over `most`."""
     found: list[U64] = []
     for _, changes in _cut(by_code, part, (part.first, part.last), most=most):
         if changes is None:
@@ -166,7 +153,6 @@ def _constants(
 
 
 def _tiles(by_code: Segments, part: Segment, interval: Interval, tile: int) -> Iterator[Run]:
-    """Yield the whole tiles of a part of a binade as one run, and the rest as unknown."""
     if part.formats is None:
         yield Unknown(interval[0], interval[1] + 1)
         return
@@ -188,13 +174,10 @@ def _tiles(by_code: Segments, part: Segment, interval: Interval, tile: int) -> I
         yield Unknown(end, interval[1] + 1)
 
 
-# Changes of the expectation -----------------------------------------------------------------------
-
-
 def _cut(
     by_code: Segments, part: Segment, within: Interval, most: int = 1 << 32, apart: int = 1
 ) -> Iterator[tuple[Interval, U64 | None]]:
-    """Cut an interval at powers of two, each with the codes where the expectation may change."""
+    """Cut at powers of two, each with the codes where the expectation may change."""
     first, last = within
     if first > last:
         return
@@ -231,7 +214,7 @@ def _changes(interval: Interval, binade: Interval, steps: Sequence[int]) -> U64:
 
 
 def _steps(source: Numeric, formats: Sequence[Format], exponent: int) -> list[int]:
-    """Return the steps of each type in codes of the source, largest first; [1] if all are 1."""
+    """The steps of each type in codes of the source, largest first; [1] if all are 1."""
     own = _spacing(source, exponent)
     wide = {1 << max(_spacing(fmt, exponent) - own, 0) for fmt in formats}
     return sorted(wide - {1}, reverse=True) or [1]
@@ -242,7 +225,7 @@ def _spacing(fmt: Format, exponent: int) -> int:
 
 
 def _least(fmt: Format) -> int:
-    """Return the exponent below which all numbers of a sign round alike."""
+    """The exponent below which all numbers of a sign round alike."""
     if not isinstance(fmt, Float):
         return -1
     return fmt.lowest_exponent - 1 if fmt.zero else -FAR
@@ -250,7 +233,7 @@ def _least(fmt: Format) -> int:
 
 @lru_cache
 def _binades(source: Numeric) -> tuple[list[int], list[int]]:
-    """Return the first code of each binade and the end of all codes, and the exponents."""
+    """The first code of each binade and the end of all codes, and the exponents."""
     if isinstance(source, Float):
         within = [1 << place for place in range(source.mantissa)] if source.zero else []
         magnitudes = [*within, *range(0, source.magnitude_mask, 1 << source.mantissa)]

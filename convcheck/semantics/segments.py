@@ -1,9 +1,7 @@
 """Cut a conversion into segments: intervals of codes with the rows that still decide.
 
-Rows that test for special values or thresholds are resolved for whole segments. Most segments keep
-one row, a constant or a rounding. This relies on the natures of case words (see `CaseWord`): a
-threshold is crossed at most once among numbers of one sign, so equal results at both ends of an
-interval hold between them, and bisection finds the crossing.
+Numbers of one sign cross a threshold at most once (see `CaseWord`), so equal results at both ends
+of an interval hold between them, and bisection finds the crossing.
 """
 
 from __future__ import annotations
@@ -28,7 +26,6 @@ from convcheck.semantics.vocabulary import COMPUTATIONS, Nature, Points
 SPECIAL: Nature = "special"
 THRESHOLD: Nature = "threshold"
 GRID: Nature = "grid"
-LEVEL: Nature = "level"
 _OF_CODES, _ROUNDING, _WRAPPING = (
     frozenset(COMPUTATIONS[word][0] for word in words)
     for words in (
@@ -50,13 +47,11 @@ class Segment:
 
     first: int
     last: int
-    #: the remaining rows, the last one `else`
     program: Program
-    #: the outcomes by reading, if one row remains without a hop
+    #: of each reading, if one row remains without a hop
     only: tuple[CompiledOutcome, ...] | None
-    #: whether all codes have one expectation
     constant: bool
-    #: the types that x is rounded to, None if little is known
+    #: that x is rounded to, if known
     formats: tuple[Format, ...] | None
 
 
@@ -98,35 +93,30 @@ class Segments:
             found.put(here, run_conversion(part.program, self.source, self.target, bits))
             return
         points = Points(self.source, self.target, bits, decode(self.source, bits))
-        for reading, outcome in zip(found.readings, _repeated(part.only), strict=False):
+        repeated = chain(part.only, repeat(part.only[-1]))
+        for reading, outcome in zip(found.readings, repeated, strict=False):
             if outcome.compute:
                 np.put(reading.codes, here, outcome.compute(points, outcome.mode))
-
-
-def _repeated(outcomes: tuple[CompiledOutcome, ...]) -> Iterator[CompiledOutcome]:
-    return chain(outcomes, repeat(outcomes[-1]))
 
 
 @lru_cache(_KEPT)
 def segments(program: Program, source: Numeric, target: Numeric) -> tuple[Segment, ...]:
     """Cut the codes of a source by the rows of a program."""
     cut = _Cutting(source, target).reduced(program, (), intervals_of(source))
-    found = [_segment(*interval, left, target) for interval, left in cut]
+    found = []
+    for (first, last), left in cut:
+        only = _only(left)
+        constant = first == last or (only is not None and not any(one.compute for one in only))
+        found.append(Segment(first, last, left, only, constant, _formats(left, target)))
     return tuple(sorted(found, key=lambda segment: segment.first))
 
 
-def _segment(first: int, last: int, program: Program, target: Numeric) -> Segment:
-    only = _only(program)
-    constant = first == last or (only is not None and not any(one.compute for one in only))
-    return Segment(first, last, program, only, constant, _formats(program, target))
-
-
 def _formats(program: Program, target: Numeric) -> tuple[Format, ...] | None:
-    """Return the types that x is rounded to, None if the expectation may not be monotone."""
+    """None if the expectation may not be monotone."""
     found: list[Format] = []
     for entry in program.entries:
         word = entry.test
-        if word and word.nature not in (GRID, LEVEL):
+        if word and word.nature not in (GRID, "level"):
             return None
         found += [target, word.between or target] if word else []
         for step in entry.steps:
@@ -175,7 +165,7 @@ def key_changes(
 
 
 def _between(firsts: U64, lasts: U64) -> U64:
-    """Return codes that cut intervals into parts, ends included, shape (parts + 1, n)."""
+    """Codes that cut intervals into parts, ends included, shape (parts + 1, n)."""
     step = np.maximum((lasts - firsts) // np.uint64(_PARTS), np.uint64(1))
     offsets = np.arange(_PARTS + 1, dtype=np.uint64)[:, None] * step
     points: U64 = firsts + np.minimum(offsets, lasts - firsts)
@@ -237,13 +227,13 @@ class _Cutting:
     def _parted(
         self, entry: CompiledRow, path: Path, left: list[tuple[Interval, tuple[CompiledRow, ...]]]
     ) -> tuple[list[tuple[Interval, tuple[CompiledRow, ...]]], ...]:
-        """Split intervals into those that a row's word matches, or may match, and the others."""
+        """Split into intervals that a row's word matches, or may match, and others."""
         test, mode = entry.test, entry.mode
         if not left or test is None or not _decides(entry, path):
             return left, []
 
         def key(codes: U64) -> NDArray[np.int64]:
-            """The sign is included: past its range, an integer may be its minimum."""
+            """The sign counts: past its range, an integer may be its minimum."""
             points = self._points(codes, path)
             return test(points, mode) + 2 * points.x.sign.astype(np.int64)
 
@@ -287,15 +277,13 @@ class _Cutting:
         return [
             (part, replace(step, hop=hop, program=left))
             for within, hop in self._without_wrapping(step.hop, path, interval)
-            for part, left in self.reduced(
-                step.program, (*path, (hop, step.retyped)), [within]
-            )
-        ]  # fmt: skip
+            for part, left in self.reduced(step.program, (*path, (hop, step.retyped)), [within])
+        ]
 
     def _without_wrapping(
         self, hop: Hop, path: Path, interval: Interval
     ) -> Iterator[tuple[Interval, Hop]]:
-        """Split an interval by whether a wrapping type holds the numbers: there it only clamps."""
+        """Where a wrapping type holds the numbers, it only clamps."""
         from convcheck.semantics.hops import holds
 
         fmt = None if isinstance(hop.type, str) else hop.type.format
@@ -318,12 +306,12 @@ def _decides(entry: CompiledRow, path: Path) -> bool:
 
 
 def rises(hop: Hop) -> bool:
-    """Return whether a hop is monotone on numbers of one sign."""
+    """Whether a hop is monotone on numbers of one sign."""
     return is_plain(hop) and hop.beyond != "wrap"
 
 
 def is_plain(hop: Hop) -> bool:
-    """Return whether a hop is a full type, or rounds to integers."""
+    """Whether a hop is a full type, or rounds to integers."""
     if isinstance(hop.type, str):
         return hop.type in (WHOLE, MAGNITUDE)
     return not (hop.subnormals or hop.no_specials or hop.normal_only or hop.by_code)

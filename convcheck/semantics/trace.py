@@ -1,4 +1,4 @@
-"""Trace one input through a program: the rows tried, and the outcome of each reading."""
+"""Trace one input through a program."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from convcheck.streams import plural
 
 @dataclass(frozen=True)
 class Link:
-    """A row that decides, or that was tried and does not match."""
+    """A row that decides, or that was tried."""
 
     rule: str
     row: str
@@ -45,7 +45,7 @@ class Link:
 
 @dataclass(frozen=True)
 class RoundedValue:
-    """[x] by a rounding mode. `negative` is the sign, also of a zero."""
+    """[x] by a rounding mode, with the sign also of a zero."""
 
     mode: str
     value: Fraction
@@ -60,23 +60,19 @@ class Given:
     gives: Outcome
     #: index into PATTERNS
     pattern: int
-    #: the expected code or text
     code: int | str
-    #: [x], None without rounding
     rounded: RoundedValue | None
     links: tuple[Link, ...] = ()
 
 
 @dataclass(frozen=True)
 class Trace:
-    """The decision on one input. `x` is its exact value, None if it has none."""
+    """The decision on one input. `tried` are the rows that do not match, in order."""
 
     decision: Decision
     x: Fraction | None
-    #: the rows that do not match, in order
     tried: tuple[Link, ...]
     links: tuple[Link, ...]
-    #: the outcome of each reading
     given: tuple[Given, ...]
 
 
@@ -134,7 +130,7 @@ def _given(entry: CompiledRow, reading: int, points: Points) -> Given:
 
 
 def _rounded(points: Points, mode: str) -> RoundedValue | None:
-    """Return [x] of a finite x, None without a rounding mode or for an integer beyond 64 bits."""
+    """None without a rounding mode, or for an integer beyond 64 bits."""
     x, target = points.x, points.target
     if not mode or x.kind[0] != FINITE or isinstance(target, Text):
         return None
@@ -160,7 +156,7 @@ _ON: Mapping[str, str] = {
 
 
 def row_in_words(label: str, outcomes: Iterable[tuple[Outcome, str]]) -> str:
-    """Return a row in words: 'where x is a NaN, the result is any NaN'."""
+    """Return 'where x is a NaN, the result is any NaN'."""
     due = dict.fromkeys(_gives(outcome, mode) for outcome, mode in outcomes)
     return f"where {_holds(label)}, the result is {' or '.join(due)}"
 
@@ -169,12 +165,10 @@ def _holds(label: str) -> str:
     if label.startswith(TEXT_IS):
         return f"the text is {label.removeprefix(TEXT_IS)}"
     if label.startswith(DIGITS):
-        return (
-            f"the text has more than {plural(int(label.removeprefix(DIGITS)), 'significant digit')}"
-        )
+        digits = plural(int(label.removeprefix(DIGITS)), "significant digit")
+        return f"the text has more than {digits}"
     if label.startswith(THROUGH):
-        between = label.removeprefix(THROUGH)
-        return f"the result is another where x is first rounded to {between}"
+        return f"the result is another where x is first rounded to {label.removeprefix(THROUGH)}"
     if label == ELSE:
         return "no row before it holds"
     return CASES[label].english if label in CASES else label  # x < 2^-126 needs no words

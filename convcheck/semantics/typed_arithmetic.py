@@ -1,7 +1,7 @@
 """Compute single exact values, each operation rounded to a type.
 
-Float types round to nearest even (IEEE 754-2019, 4.3.3). Integer types have no rounding and no
-values outside their range, except machine integers, which wrap and truncate division.
+Floats round to nearest even (IEEE 754-2019, 4.3.3). Integers do not round or overflow, except
+machine integers, which wrap and truncate division.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from convcheck.numerics.format import Int, Numeric
 from convcheck.numerics.modes import NEAREST, BeyondError, grid_of
 
 Operations = Mapping[str, Callable[..., Fraction]]
-#: Exact operations. Division by zero raises ZeroDivisionError.
 EXACTLY: Operations = {
     "add": operator.add,
     "subtract": operator.sub,
@@ -35,22 +34,17 @@ EXACTLY: Operations = {
 
 @cache
 def operations(fmt: Numeric, machine: bool = False) -> Operations:
-    """Return the operations of a type, or of a machine's integers.
-
-    They raise BeyondError, machine integers ZeroDivisionError.
-    """
-    wraps = machine and isinstance(fmt, Int)
-    divide = operator.truediv if wraps else _quotient
-    exact = {**EXACTLY, "divide": divide}
+    """Return the operations of a type. These raise BeyondError, a machine's ZeroDivisionError."""
+    divide = operator.truediv if machine and isinstance(fmt, Int) else _quotient
 
     def applied(apply: Callable[..., Fraction], *parts: Fraction) -> Fraction:
         return fitted(apply(*parts), fmt, machine)
 
-    return {name: partial(applied, apply) for name, apply in exact.items()}
+    return {name: partial(applied, apply) for name, apply in {**EXACTLY, "divide": divide}.items()}
 
 
 def fitted(value: Fraction, fmt: Numeric, machine: bool = False) -> Fraction:
-    """Return a value rounded to a type; machine integers truncate and wrap. Raises BeyondError."""
+    """Return a value rounded to a type; machine integers wrap. Raises BeyondError."""
     if not (machine and isinstance(fmt, Int)):
         return grid_of(fmt, NEAREST).round(value)
     code = math.trunc(value) & fmt.mask
@@ -65,10 +59,9 @@ def _quotient(a: Fraction, b: Fraction) -> Fraction:
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """A value and its format; a `literal` takes any format."""
+    """A value and its format, None for exact; a `literal` takes any format."""
 
     value: Fraction
-    #: absent for exact
     fmt: Numeric | None
     literal: bool = False
 
@@ -76,10 +69,7 @@ class Typed:
 def typed_operations(
     formats: Mapping[str, Numeric], machine: bool = False
 ) -> Mapping[str, Callable[..., Typed]]:
-    """Return operations on typed values, and conversions to `formats` by name.
-
-    They raise BeyondError, ZeroDivisionError, and SpecError for operands of two types.
-    """
+    """Return operations on typed values. These raise BeyondError, ZeroDivisionError, SpecError."""
     table = {name: _typed(name, machine) for name in EXACTLY}
     table["number"] = lambda n: Typed(Fraction(n), None, literal=True)
     table["convert"] = lambda name, x: Typed(fitted(x.value, formats[name], machine), formats[name])

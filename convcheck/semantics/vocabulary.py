@@ -1,8 +1,6 @@
-"""The words of tables as vectorised functions.
+"""The words of tables as vectorised functions of numbers and formats.
 
-A word knows numbers and formats, but no operator, runtime or type. Case words return masks. Outcome
-words return codes of the destination and a pattern. x is the exact input, [x] is x rounded to the
-destination's grid.
+x is the exact input, [x] is x rounded to the destination's grid.
 """
 
 from __future__ import annotations
@@ -64,9 +62,8 @@ class Points:
     x: Numbers
     _rounded: dict[str, Rounded] = field(default_factory=dict)
     _matching: dict[str, Mask] = field(default_factory=dict)
-    _number: Mask | None = None
     _kept: dict[Hashable, Any] | None = None
-    #: the points that these are selected from, and their indices
+    #: the points that these are selected from, with indices
     part_of: tuple[Points, NDArray[np.intp]] | None = None
 
     def at(self, index: NDArray[np.intp]) -> Points:
@@ -89,7 +86,7 @@ class Points:
         return self._rounded[mode]
 
     def matching(self, pattern: str) -> Mask:
-        """Return a mask of texts that fully match a regular expression."""
+        """Return a mask of texts that match a regular expression."""
         if pattern not in self._matching:
             matches = re.compile(pattern).fullmatch
             found = (matches(text) is not None for text in cast(Texts, self.bits))
@@ -101,12 +98,10 @@ class Points:
         kept: dict[Hashable, Any] | None = None if self._kept is None else {}
         return Points(self.source, self.target, self.bits, x, _matching=self._matching, _kept=kept)
 
-    @property
+    @cached_property
     def number(self) -> Mask:
         """Everything but NaN."""
-        if self._number is None:
-            self._number = self.x.kind != NAN
-        return self._number
+        return np.asarray(self.x.kind != NAN)
 
     @cached_property
     def spelled(self) -> Texts:
@@ -122,26 +117,22 @@ Nature = Literal["special", "threshold", "grid", "isolated", "level"]
 
 @dataclass(frozen=True)
 class CaseWord:
-    """A case word: a test, and how its result varies with the input."""
+    """A test, and how its result varies with the input."""
 
-    #: How the test varies. `special`: depends on zero, infinity or NaN only. `threshold`: changes
-    #: at most once among nonzero numbers of one sign. `grid`: holds at equally spaced values within
-    #: a binade, a power of two of codes apart. `isolated`: anything else, so every code is tested.
-    #: `level`: likewise, but it changes only the level and the rule, not the answer. Between two
-    #: boundaries of the destination in a binade, it changes at the same distance from both, a power
-    #: of two of codes.
+    #: `special`: depends on zero, infinity or NaN only. `threshold`: changes at most once among
+    #: nonzero numbers of one sign. `grid`: holds at equally spaced values within a binade, a power
+    #: of two of codes apart. `isolated`: anything else, so every code is tested. `level`: likewise,
+    #: but only level and rule change, not the answer: between two boundaries of the destination in
+    #: a binade, at the same distance from both, a power of two of codes.
     nature: Nature
-    #: inputs and a rounding mode -> mask, shape (n,)
     test: Test
-    #: for reports
     english: str = ""
-    #: whether it depends on numbers only, not on codes
+    #: not of codes
     of_numbers: bool = False
-    #: the type that x is first rounded to, for a `level`
     between: Float | None = None
 
     def __call__(self, points: Points, mode: str) -> Mask:
-        """Return a mask of inputs that match, shape (n,)."""
+        """Return a mask, shape (n,)."""
         return self.test(points, mode)
 
 
@@ -157,20 +148,18 @@ def _zero(p: Points) -> Mask:
     return np.asarray(p.x.significand == 0) & p.number
 
 
-def _bound(p: Points, name: str) -> Fraction:
-    return cast(Fraction, getattr(p.target, name))
+def _max(p: Points) -> Fraction:
+    return cast(Numeric, p.target).max
 
 
-def _beyond(p: Points, mode: str, bound: Fraction, past: int = 0) -> Mask:
-    rounded = p.rounded(mode)
-    target = p.target
+def _beyond(p: Points, mode: str, past: int = 0, side: str = "max") -> Mask:
+    rounded, target = p.rounded(mode), p.target
     if isinstance(target, Float):
         # underflow in a format without zero wraps to a huge magnitude
         below_zero = np.uint64(0 if target.zero else 1 << target.mantissa)
-        return np.asarray(
-            rounded.magnitude + below_zero > np.uint64(target.max_magnitude + past) + below_zero
-        )
-    limit = int(abs(bound)) + past
+        bound = np.uint64(target.max_magnitude + past) + below_zero
+        return np.asarray(rounded.magnitude + below_zero > bound)
+    limit = int(abs(getattr(target, side))) + past
     far = rounded.magnitude > np.uint64(min(limit, 2**64 - 1))
     return far if rounded.beyond is None else far | rounded.beyond
 
@@ -185,13 +174,12 @@ def _exact(p: Points, mode: str) -> Mask:
     return np.asarray(low.magnitude == high.magnitude) & p.number
 
 
-def _subnormal(p: Points) -> Mask:
+def _subnormal(p: Points, mode: str) -> Mask:
     if not isinstance(p.source, Float) or not p.source.zero:
         return np.zeros(len(p.bits), bool)
-    magnitude = cast(Codes, p.bits) & p.source.storage.type(p.source.magnitude_mask)
-    return np.asarray(
-        (magnitude > 0) & (magnitude >> p.source.storage.type(p.source.mantissa) == 0)
-    )
+    kind = p.source.storage.type
+    magnitude = cast(Codes, p.bits) & kind(p.source.magnitude_mask)
+    return np.asarray((magnitude > 0) & (magnitude >> kind(p.source.mantissa) == 0))
 
 
 def _rounds_to_subnormal(p: Points, mode: str) -> Mask:
@@ -202,15 +190,15 @@ def _rounds_to_subnormal(p: Points, mode: str) -> Mask:
     return np.asarray(small & (p.x.kind == FINITE))
 
 
-def _tiny(p: Points) -> Mask:
+def _small(p: Points, mode: str, *, normal: bool) -> Mask:
     if not isinstance(p.target, Float) or not p.target.zero:
         return np.zeros(len(p.bits), bool)
-    least = p.target.lowest_exponent + p.target.mantissa
+    least = p.target.lowest_exponent + (p.target.mantissa if normal else 0)
     return np.asarray((p.x.exponent < least) & (p.x.significand != 0) & (p.x.kind == FINITE))
 
 
 def _carries(p: Points, mode: str) -> Mask:
-    """Return a mask of normal numbers whose exponent rounding raises."""
+    """Whether rounding raises the exponent of a normal number."""
     if not isinstance(p.target, Float):
         return np.zeros(len(p.bits), bool)
     width = np.uint64(p.target.mantissa)
@@ -223,18 +211,11 @@ def _top(p: Points, mode: str) -> Mask:
     if not isinstance(p.target, Float):
         return np.zeros(len(p.bits), bool)
     last_below = (p.target.max_magnitude >> p.target.mantissa << p.target.mantissa) - 1
-    return _beyond(p, mode, p.target.max, last_below - p.target.max_magnitude) & p.number
+    return _beyond(p, mode, last_below - p.target.max_magnitude) & p.number
 
 
-def _less_than_least(p: Points) -> Mask:
-    if not isinstance(p.target, Float) or not p.target.zero:
-        return np.zeros(len(p.bits), bool)
-    small = p.x.exponent < p.target.lowest_exponent
-    return np.asarray(small & (p.x.significand != 0) & (p.x.kind == FINITE))
-
-
-def _signalling(p: Points) -> Mask:
-    """Return a mask of NaNs whose quiet bit is 0."""
+def _signalling(p: Points, mode: str) -> Mask:
+    """The quiet bit is 0."""
     if not has_payload(p.source):
         return np.zeros(len(p.bits), bool)
     quiet = np.uint64(1 << (cast(Float, p.source).mantissa - 1))
@@ -244,15 +225,13 @@ def _signalling(p: Points) -> Mask:
 _DOUBLE = Float(11, 52, 1023, "ieee", infinity=True)
 
 
-def _out_of_range(p: Points) -> Mask:
-    """Return a mask of x for which C's strtod sets ERANGE: overflow, or inexact and tiny."""
-    low, near, high = (round_to(p.x, _DOUBLE, MODES[m]).magnitude for m in _TO_DOUBLE)
+def _out_of_range(p: Points, mode: str) -> Mask:
+    """C's strtod sets ERANGE: overflow, or inexact and tiny."""
+    modes = "toward-zero", "nearest-even", "away"
+    low, near, high = (round_to(p.x, _DOUBLE, MODES[m]).magnitude for m in modes)
     twice = round_to(replace(p.x, exponent=p.x.exponent + 1), _DOUBLE, MODES["nearest-even"])
     tiny = (twice.magnitude < np.uint64(2 << _DOUBLE.mantissa)) & (low != high)
     return np.asarray((tiny | (near > np.uint64(_DOUBLE.max_magnitude))) & (p.x.kind == FINITE))
-
-
-_TO_DOUBLE = ("toward-zero", "nearest-even", "away")
 
 
 EMPTY = "empty text"
@@ -262,10 +241,8 @@ CASES: Mapping[str, CaseWord] = {
         "isolated", _rounds_to_subnormal, "x, once rounded, is a subnormal",
     ),
     "[x] carries": _on_numbers("isolated", _carries, "rounding raises the exponent of x"),
-    "signalling nan": CaseWord("isolated", lambda p, mode: _signalling(p), "x is a signalling NaN"),
-    "ERANGE": _on_numbers(
-        "isolated", lambda p, mode: _out_of_range(p), "C's strtod reports a range error",
-    ),
+    "signalling nan": CaseWord("isolated", _signalling, "x is a signalling NaN"),
+    "ERANGE": _on_numbers("isolated", _out_of_range, "C's strtod reports a range error"),
     EMPTY: CaseWord(
         "isolated", lambda p, mode: np.asarray(p.bits == "", bool), "the text is empty",
     ),
@@ -286,55 +263,54 @@ CASES: Mapping[str, CaseWord] = {
         "threshold", lambda p, mode: _negative(p) & (p.x.significand != 0), "x is negative",
     ),
     "x > max": _on_numbers(
-        "threshold", lambda p, mode: exceeds(p.x, _bound(p, "max")) & _positive(p),
+        "threshold", lambda p, mode: exceeds(p.x, _max(p)) & _positive(p),
         "x is above the largest finite value",
     ),
     "x < -max": _on_numbers(
-        "threshold", lambda p, mode: exceeds(p.x, _bound(p, "max")) & _negative(p),
+        "threshold", lambda p, mode: exceeds(p.x, _max(p)) & _negative(p),
         "x is below the negative of the largest finite value",
     ),
     "x < min": _on_numbers(
-        "threshold", lambda p, mode: below(p.x, _bound(p, "min")) & p.number,
+        "threshold", lambda p, mode: below(p.x, cast(Numeric, p.target).min) & p.number,
         "x is below the lowest finite value",
     ),
     "[x] > max": _on_numbers(
-        "threshold", lambda p, mode: _beyond(p, mode, _bound(p, "max")) & _positive(p),
+        "threshold", lambda p, mode: _beyond(p, mode) & _positive(p),
         "x, once rounded, is above the largest finite value",
     ),
     "[x] < -max": _on_numbers(
-        "threshold", lambda p, mode: _beyond(p, mode, _bound(p, "max")) & _negative(p),
+        "threshold", lambda p, mode: _beyond(p, mode) & _negative(p),
         "x, once rounded, is below the negative of the largest finite value",
     ),
     "[x] < min": _on_numbers(
-        "threshold", lambda p, mode: _beyond(p, mode, _bound(p, "min")) & _negative(p),
+        "threshold", lambda p, mode: _beyond(p, mode, side="min") & _negative(p),
         "x, once rounded, is below the lowest finite value",
     ),
     "x >= next": _on_numbers(
-        "threshold", lambda p, mode: _beyond(p, "toward-zero", _bound(p, "max")) & _positive(p),
+        "threshold", lambda p, mode: _beyond(p, "toward-zero") & _positive(p),
         "x is at or beyond the first value past the largest",
     ),
     "x <= -next": _on_numbers(
-        "threshold", lambda p, mode: _beyond(p, "toward-zero", _bound(p, "max")) & _negative(p),
+        "threshold", lambda p, mode: _beyond(p, "toward-zero") & _negative(p),
         "x is at or below the negative of the first value past the largest",
     ),
     "[x] > next": _on_numbers(
-        "threshold", lambda p, mode: _beyond(p, mode, _bound(p, "max"), 1) & _positive(p),
+        "threshold", lambda p, mode: _beyond(p, mode, 1) & _positive(p),
         "x, once rounded, is beyond the first value past the largest",
     ),
     "[x] < -next": _on_numbers(
-        "threshold", lambda p, mode: _beyond(p, mode, _bound(p, "max"), 1) & _negative(p),
+        "threshold", lambda p, mode: _beyond(p, mode, 1) & _negative(p),
         "x, once rounded, is below the negative of the first value past the largest",
     ),
     "[x] = -0": _on_numbers(
         "threshold", _rounds_to_negative_zero, "x is negative and rounds to zero",
     ),
-    "x is subnormal": CaseWord("threshold", lambda p, mode: _subnormal(p), "x is a subnormal"),
+    "x is subnormal": CaseWord("threshold", _subnormal, "x is a subnormal"),
     "x is tiny": _on_numbers(
-        "threshold", lambda p, mode: _tiny(p), "x is closer to zero than the least normal",
+        "threshold", partial(_small, normal=True), "x is closer to zero than the least normal",
     ),
     "x is below least": _on_numbers(
-        "threshold", lambda p, mode: _less_than_least(p),
-        "x is closer to zero than the least value",
+        "threshold", partial(_small, normal=False), "x is closer to zero than the least value",
     ),
     "[x] is top": _on_numbers(
         "threshold", _top, "x, once rounded, has the largest exponent, or a larger one",
@@ -347,7 +323,7 @@ _MULTIPLE = re.compile(r"x (>|< -) ?([0-9]{1,4}) max")  # "x > 4 max", "x < -4 m
 
 
 def case_word(label: str, literals: Mapping[str, Spelling]) -> CaseWord | None:
-    """Return the function of a row's label, None for an unknown word."""
+    """Return the function of a row's label, if known."""
     if label.startswith(TEXT_IS):
         literal = literals.get(label.removeprefix(TEXT_IS))
         return _spelled(literal.matches) if literal else None
@@ -361,8 +337,15 @@ def _power(label: str) -> CaseWord | None:
     power = _POWER.fullmatch(label)
     if power is None:
         return None
-    bound = Fraction(2) ** int(power[3]) * (-1 if power[2] else 1)
-    return CaseWord("threshold", partial(_on_one_side, power[1], bound), of_numbers=True)
+    relation, bound = power[1], Fraction(2) ** int(power[3]) * (-1 if power[2] else 1)
+
+    def holds(p: Points, mode: str) -> Mask:
+        if relation in ("<", ">="):
+            return (below(p.x, bound) ^ (relation == ">=")) & p.number
+        mirrored = replace(p.x, sign=~p.x.sign)
+        return (below(mirrored, -bound) ^ (relation == "<=")) & p.number
+
+    return CaseWord("threshold", holds, of_numbers=True)
 
 
 @cache
@@ -373,23 +356,9 @@ def _multiple(label: str) -> CaseWord | None:
     side, times = (_negative if multiple[1] == "< -" else _positive), int(multiple[2])
 
     def holds(p: Points, mode: str) -> Mask:
-        return exceeds(p.x, times * _bound(p, "max")) & side(p)
+        return exceeds(p.x, times * _max(p)) & side(p)
 
     return CaseWord("threshold", holds, of_numbers=True)
-
-
-def _on_one_side(relation: str, bound: Fraction, p: Points, mode: str) -> Mask:
-    if relation in ("<", ">="):
-        return (below(p.x, bound) ^ (relation == ">=")) & p.number
-    mirrored = replace(p.x, sign=~p.x.sign)
-    return (below(mirrored, -bound) ^ (relation == "<=")) & p.number
-
-
-def _of_texts(test: Callable[[str], bool]) -> CaseWord:
-    def holds(p: Points, mode: str) -> Mask:
-        return np.fromiter((test(t) for t in cast(Texts, p.bits)), bool, len(p.bits))
-
-    return CaseWord("isolated", holds)
 
 
 @cache
@@ -399,18 +368,17 @@ def _spelled(pattern: str) -> CaseWord:
 
 @cache
 def _longer(digits: int) -> CaseWord:
-    return _of_texts(lambda text: significant_digits(text) > digits)
+    def holds(p: Points, mode: str) -> Mask:
+        found = (significant_digits(text) > digits for text in cast(Texts, p.bits))
+        return np.fromiter(found, bool, len(p.bits))
 
-
-def _no_zero(target: Format) -> bool:
-    return isinstance(target, Int) or (isinstance(target, Float) and not target.zero)
+    return CaseWord("isolated", holds)
 
 
 def possible(label: str, source: Format, target: Format) -> bool:
-    """Return whether a word on special values can match for these formats."""
-    if (label == "[x] = -0" and _no_zero(target)) or (
-        label == EMPTY and not isinstance(source, Text)
-    ):
+    """Whether a word on special values can match for these formats."""
+    no_zero = isinstance(target, Int) or (isinstance(target, Float) and not target.zero)
+    if (label == "[x] = -0" and no_zero) or (label == EMPTY and not isinstance(source, Text)):
         return False
     if isinstance(source, Text) or label not in ("nan", "-nan", "+inf", "-inf", "-0"):
         return True
@@ -423,54 +391,39 @@ def possible(label: str, source: Format, target: Format) -> bool:
 
 def known_cases(literals: Mapping[str, Spelling]) -> list[str]:
     """Return the names of the case words, for messages."""
-    spelled = (TEXT_IS + name for name in literals)
-    return [
-        *CASES,
-        ELSE,
-        *spelled,
-        DIGITS + "N",
-        *(f"x {relation} 2^N" for relation in ("<", "<=", ">", ">=")),
-        "x > N max",
-        "x < -N max",
-        THROUGH + "TYPE",
-    ]
+    of_text = (*(TEXT_IS + name for name in literals), DIGITS + "N")
+    powers = (f"x {relation} 2^N" for relation in ("<", "<=", ">", ">="))
+    return [*CASES, ELSE, *of_text, *powers, "x > N max", "x < -N max", THROUGH + "TYPE"]
 
 
-# Outcome words. A constant is one code of the destination; a computation returns codes.
-
-Constant = Callable[[Format], int]
 Computation = Callable[[Points, str], Bits]
 
 
 class ConstantWord(NamedTuple):
-    """An outcome word for one code of the destination."""
+    """One code of the destination."""
 
-    code: Constant
-    #: for reports
+    code: Callable[[Format], int]
     english: str
-    #: index into PATTERNS
     pattern: int = EXACT
 
 
 class ComputedWord(NamedTuple):
-    """An outcome word for codes computed from the inputs."""
+    """Codes computed from the inputs."""
 
     compute: Computation
-    #: for reports
     english: str
-    #: index into PATTERNS
     pattern: int = EXACT
     rounds: bool = False
-    #: whether it depends on numbers only, not on codes
+    #: not of codes
     of_numbers: bool = False
 
 
 class NotInFormatError(Exception):
-    """An outcome that the destination lacks, such as +inf without infinities."""
+    """An outcome that the destination lacks."""
 
 
 def _as(target: Format, kind: type[OneFormat], has: str = "") -> OneFormat:
-    """Return a format of a kind that has something. Raises NotInFormatError."""
+    """Raises NotInFormatError."""
     if not isinstance(target, kind) or (has and not getattr(target, has)):
         raise NotInFormatError
     return target
@@ -489,7 +442,7 @@ def _negative_nan(target: Format) -> int:
     return code | fmt.sign_bit
 
 
-def _max(target: Format) -> int:
+def _max_code(target: Format) -> int:
     if isinstance(target, Text | Bool):
         raise NotInFormatError
     return target.max_magnitude if isinstance(target, Float) else int(target.max)
@@ -518,9 +471,9 @@ CONSTANTS: Mapping[str, ConstantWord] = {
     "-inf": ConstantWord(
         lambda t: _as(t, Float, "infinity").infinity_code | _as(t, Float).sign_bit, "-infinity"
     ),
-    "+max": ConstantWord(_max, "the largest finite value"),
+    "+max": ConstantWord(_max_code, "the largest finite value"),
     "-max": ConstantWord(
-        lambda t: _max(t) | _as(t, Float).sign_bit, "the negative of the largest finite value"
+        lambda t: _max_code(t) | _as(t, Float).sign_bit, "the negative of the largest finite value"
     ),
     "min": ConstantWord(_min, "the lowest finite value"),
     "true": ConstantWord(lambda t: int(_as(t, Bool).max), "True"),
@@ -535,16 +488,11 @@ CONSTANTS: Mapping[str, ConstantWord] = {
 
 
 def _rounded_codes(p: Points, mode: str) -> Codes:
-    """[x] in the destination's code; only meaningful in range."""
+    """Only meaningful in range."""
     return encode(cast(Numeric, p.target), p.rounded(mode).magnitude, p.x.sign)
 
 
-def _same(p: Points, mode: str) -> Bits:
-    return p.bits
-
-
 def _low_bits(p: Points, mode: str) -> Codes:
-    """Truncate to the low bits, or sign-extend."""
     source, target = cast(Int | Bool, p.source), cast(Int | Bool, p.target)
     wide = cast(Codes, p.bits).astype(np.uint64)
     if source.signed:
@@ -560,7 +508,7 @@ def _code_bits(p: Points, *, high: bool = False) -> Codes:
 
 
 def _wrapped(p: Points, mode: str) -> Codes:
-    """[x] wrapped in two's complement, for any size."""
+    """[x] in two's complement, for any size."""
     magnitude, past = p.rounded(mode).magnitude, p.x.exponent - 63
     shifted = p.x.significand << np.clip(past, 0, 63).view(np.uint64)
     magnitude = np.where(past > 63, np.uint64(0), np.where(past > 0, shifted, magnitude))
@@ -569,8 +517,7 @@ def _wrapped(p: Points, mode: str) -> Codes:
 
 
 def _wrapped_magnitude(p: Points, mode: str) -> Codes:
-    bare = p.with_numbers(replace(p.x, sign=np.zeros_like(p.x.sign)))
-    return _wrapped(bare, mode)
+    return _wrapped(p.with_numbers(replace(p.x, sign=np.zeros_like(p.x.sign))), mode)
 
 
 def _wrapped_unsigned(p: Points, mode: str) -> Codes:
@@ -579,16 +526,12 @@ def _wrapped_unsigned(p: Points, mode: str) -> Codes:
 
 
 def _wrapped_short(p: Points, mode: str) -> Codes:
-    """[x] wrapped to one bit less than the destination, then sign-extended."""
+    """The same, sign-extended."""
     kept, target = _wrapped_unsigned(p, mode), cast(Int, p.target)
     if not target.signed:
         return kept
     kind = target.storage.type
     return np.asarray(kept | (kept >> kind(target.bits - 2)) << kind(target.bits - 1))
-
-
-def _low_byte(p: Points, mode: str) -> Codes:
-    return (cast(Codes, p.bits) & cast(Codes, p.bits).dtype.type(255)).astype(np.uint8)
 
 
 def _most(p: Points, mode: str) -> Codes:
@@ -597,14 +540,12 @@ def _most(p: Points, mode: str) -> Codes:
 
 
 def _leading_bit(p: Points, mode: str) -> Codes:
-    """Return x truncated to a power of two."""
     target = cast(Float, p.target)
     magnitude = p.rounded("toward-zero").magnitude >> np.uint64(target.mantissa)
     return encode(target, magnitude << np.uint64(target.mantissa), p.x.sign)
 
 
 def _infinity_with_mantissa(p: Points, mode: str) -> Codes:
-    """Return infinity's exponent with the mantissa of [x]."""
     target = cast(Float, p.target)
     low = p.rounded(mode).magnitude & np.uint64((1 << target.mantissa) - 1)
     return encode(target, low | np.uint64(target.infinity_code), p.x.sign)
@@ -618,26 +559,26 @@ def _digits(p: Points, mode: str) -> Texts:
 
 
 def _signed_zero(p: Points, mode: str) -> Codes:
-    """Return a zero with the sign of x if the destination has one, else code 0."""
+    """Code 0 if the destination has no signed zero."""
     signed = isinstance(p.target, Float) and p.target.zero and p.target.negative_zero
     sign = p.x.sign if signed else np.zeros(len(p.bits), bool)
     return encode(cast(Numeric, p.target), np.zeros(len(sign), np.uint64), sign)
 
 
 def has_payload(fmt: Format) -> bool:
-    """Return whether the NaNs of a format have a payload."""
+    """Whether the NaNs of a format have a payload."""
     return isinstance(fmt, Float) and fmt.nan == "ieee"
 
 
 def is_computable(word: str, source: Format, target: Format) -> bool:
-    """Return whether a computation has a meaning between two formats."""
+    """Whether a computation has a meaning between two formats."""
     if word == ZERO:
         return not isinstance(target, Text)
     return word != PAYLOAD or (has_payload(source) and has_payload(target))
 
 
 def _payload(p: Points, mode: str) -> Codes:
-    """Return NaN with its payload rounded. A zero payload is infinity, a carry reaches the sign."""
+    """A zero payload is infinity, a carry reaches the sign."""
     source, target = cast(Float, p.source), cast(Float, p.target)
     bits = cast(Codes, p.bits).astype(np.uint64) & np.uint64((1 << source.mantissa) - 1)
     exponent, significand = normalised(bits, target.mantissa - source.mantissa)
@@ -657,7 +598,7 @@ _computes = partial(ComputedWord, of_numbers=True)
 _rounds = partial(ComputedWord, rounds=True, of_numbers=True)
 COMPUTATIONS: Mapping[str, ComputedWord] = {
     "[x]": _rounds(_rounded_codes, "x rounded"),
-    "same": ComputedWord(_same, "the bits of x"),
+    "same": ComputedWord(lambda p, mode: p.bits, "the bits of x"),
     "low-bits": _computes(_low_bits, "the low bits of x"),
     "wrapped": _rounds(_wrapped, "the low bits of x rounded"),
     "wrapped-magnitude": _rounds(_wrapped_magnitude, "the low bits of the magnitude of x rounded"),
@@ -665,7 +606,9 @@ COMPUTATIONS: Mapping[str, ComputedWord] = {
         _wrapped_unsigned, "the low bits of x rounded but the highest of them"
     ),
     "wrapped-short": _rounds(_wrapped_short, "the low bits of x rounded, one too few"),
-    "low-byte": ComputedWord(_low_byte, "the low byte of the code of x"),
+    "low-byte": ComputedWord(
+        lambda p, mode: cast(Codes, p.bits).astype(np.uint8), "the low byte of the code of x"
+    ),
     "most": _computes(_most, "the largest value with the sign of x"),
     "leading-bit": _computes(_leading_bit, "the power of two that x has reached"),
     "infinity-with-mantissa": _rounds(
@@ -689,7 +632,6 @@ AS_REAL, BY = "as-real", "by"  # continue as a real; delegate to a rule
 AS_BELOW = "as-below"  # delegate to the rules below
 TEXT = "text"  # a fixed text: "text True"
 AS = "as"  # match again with another attribute value: "as mode=CAST_RINT"
-#: words that need a rounding mode
 ROUNDING_WORDS = frozenset(
     (
         *(word for word in CASES if word.startswith("[x]") and word != "[x] = x"),
@@ -699,7 +641,7 @@ ROUNDING_WORDS = frozenset(
 
 
 def sees_codes(word: str) -> bool:
-    """Return whether a word may depend on codes, not only on numbers."""
+    """Whether a word may depend on codes, not only on numbers."""
     known = CASES.get(word) or _power(word) or _multiple(word) or COMPUTATIONS.get(word)
     if known:
         return not known.of_numbers

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING
 
@@ -13,26 +13,12 @@ if TYPE_CHECKING:
     from convcheck.rules.causes import Cause
 
 
-# Body -> its compiler, imported on use. `program.compile_case` compiles tables.
-COMPILERS: Mapping[str, str] = {
-    "matrix": "convcheck.semantics.body.matrix:compile_matrix",
-    "formula": "convcheck.semantics.body.formula:compile_formula",
-    "steps": "convcheck.semantics.body.steps:compile_steps",
-}
-
-
 def compile_calls(spec: Spec, case: Case) -> CompiledCalls:
     """Compile a case of whole calls. Raises SpecError."""
-    compiler: Callable[[Spec, Case], CompiledCalls] = resolve_name(COMPILERS[spec.body.name])
+    body = spec.body.name
+    compiler: Callable[[Spec, Case], CompiledCalls]
+    compiler = resolve_name(f"{__name__}.{body}:compile_{body}")
     return compiler(spec, case)
-
-
-# body -> wrong implementations of its calls
-WRONG: Mapping[str, str] = {
-    "matrix": "convcheck.semantics.body.wrong_matrix:WrongMatrices",
-    "formula": "convcheck.semantics.body.wrong_formula:WrongFormulas",
-    "steps": "convcheck.semantics.body.wrong_steps:WrongSteps",
-}
 
 
 # causes -> the answers of implementations with them
@@ -40,8 +26,9 @@ Edits = Callable[[Sequence["Cause"]], Iterable[WrongCall]]
 
 
 def wrong_calls(spec: Spec, case: Case, calls: Sequence[Call]) -> Edits:
-    """Return a function from causes to wrong calls, one per reading; none if nothing changes."""
-    make: Callable[[Spec, Case, Sequence[Call]], Edits] = resolve_name(WRONG[spec.body.name])
+    """Return a function from causes to wrong calls, one per reading."""
+    make: Callable[[Spec, Case, Sequence[Call]], Edits]
+    make = resolve_name(f"{__name__}.wrong_{spec.body.name}:WrongCalls")
     made = make(spec, case, calls)
 
     def edited(causes: Sequence[Cause]) -> Iterable[WrongCall]:

@@ -1,8 +1,6 @@
 """Run a steps case with all inputs but the first fixed, as a program of the first.
 
-Runs of codes with one expectation are found by bisection. If every line is monotone and the final
-conversion compares with thresholds, then two codes of one sign that agree in row and result agree
-with all codes between them.
+If lines are monotone, two codes of one sign that agree in row and result agree with all between.
 """
 
 from __future__ import annotations
@@ -10,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,9 +33,9 @@ _KEPT = 64
 class _Trend:
     """The monotonicity of a value in the first input."""
 
-    #: 1 or -1 for weakly monotone, 0 for constant, None otherwise
+    #: 1 or -1 if weakly monotone, 0 if constant
     slope: int | None
-    #: the sign of a finite nonzero constant, else 0
+    #: of a finite nonzero constant
     sign: int = 0
 
 
@@ -46,22 +44,19 @@ _UNKNOWN = _Trend(None)
 
 @dataclass(frozen=True, eq=False)
 class FixedSteps:
-    """Computes the expectations of the first input."""
+    """Expectations of the first input."""
 
     compiled: CompiledSteps
-    #: the other inputs, one code each
     others: tuple[Bits, ...]
 
     def expect(self, codes: Codes) -> Expected:
-        """Return the expectation of codes, shape (n,). Readings hold for all of them."""
+        """Return the expectation of codes, shape (n,)."""
         due, runs = self.compiled.due([[self._stored(codes), *self.others]])
         rows = self.compiled.rows(due, runs)[0]
         return Expected(rows, self.compiled.decisions, tuple(one for [one] in due))
 
     def changes(self, first: int, last: int) -> U64 | None:
-        """Return the codes of one sign where the expectation changes, with `first`; None if
-        unknown.
-        """
+        """Return the codes of one sign where the expectation changes, with `first`, if known."""
         if not self.rises:
             return None
         return np.array([first, *key_changes([(first, last)], self._facts)], np.uint64)
@@ -85,13 +80,10 @@ class FixedSteps:
         )
 
     def _facts(self, codes: U64) -> NDArray[np.int64]:
-        """Return a key of each code, shape (n, facts): equal keys mean equal expectations."""
         due, runs = self.compiled.due([[self._stored(codes), *self.others]])
-        rows = [
-            *self.compiled.rows(due, runs),
-            *(each for run in runs for each in run.decided.values()),
-        ]
-        columns = [*rows, *(column for [one] in due for column in (one.codes, one.patterns))]
+        columns: list[NDArray[Any]] = [*self.compiled.rows(due, runs)]
+        columns += [each for run in runs for each in run.decided.values()]
+        columns += [column for [one] in due for column in (one.codes, one.patterns)]
         return np.stack([np.asarray(column, np.int64) for column in columns], axis=1)
 
     def _stored(self, codes: Codes) -> Codes:
@@ -99,11 +91,10 @@ class FixedSteps:
 
 
 def can_fix(spec: Spec, case: Case) -> bool:
-    """Return whether the other inputs have one value each and a conversion ends the case."""
+    """Whether the other inputs are fixed and a conversion ends the case."""
     steps = spec.body
-    if not isinstance(steps, Steps) or not steps.back or steps.lines[-1].be is not None:
-        return False
-    return fixes_all(layout_of(spec, case))
+    ends = isinstance(steps, Steps) and steps.back and steps.lines[-1].be is None
+    return bool(ends) and fixes_all(layout_of(spec, case))
 
 
 @lru_cache(_KEPT)
@@ -141,7 +132,6 @@ def _scaled(one: _Trend, sign: int) -> _Trend:
 
 
 def _rises(program: Program) -> bool:
-    """Return whether each row takes one interval, and gives a constant or rounds."""
     natures = {entry.test.nature for entry in program.entries if entry.test}
     steps = [step for entry in program.entries for step in entry.steps]
     plain = all(step.program is None and step.compute in (None, _RISING) for step in steps)

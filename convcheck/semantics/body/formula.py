@@ -1,8 +1,4 @@
-"""Compute the expected sequence of a formula's call under every reading.
-
-Values are exact fractions, and readings round operations to a type. A call is undefined if a
-condition of the spec holds, or if any reading overflows.
-"""
+"""Compute the expected sequence of a formula's call, in exact fractions, under every reading."""
 
 from __future__ import annotations
 
@@ -49,31 +45,28 @@ LONGEST = 1 << 24  # elements of a sequence in `expect`
 
 
 class TooLongError(ValueError):
-    """A sequence that is too long for `expect`. `size` still works."""
+    """A sequence too long for `expect`."""
 
 
 class UndefinedError(Exception):
     """A call that a condition of the spec leaves undefined."""
 
     def __init__(self, row: int) -> None:
-        """Take the row of the condition."""
-        super().__init__(row)
         self.row = row
 
 
 def compile_formula(spec: Spec, case: Case) -> FormulaCalls:
-    """Compile a case of a formula. Raises SpecError if no rule covers its types."""
+    """Compile a case of a formula. Raises SpecError."""
     formula = spec.body_as(Formula)
     rule = rule_of(formula, case)
+    if rule is None:
+        raise SpecError(f"no rule is for {case.name}", place=formula.place, hint="add one")
     return FormulaCalls(formula, rule, case, tuple(_decisions(spec, formula, rule)))
 
 
-def rule_of(formula: Formula, case: Case) -> FormulaRule:
-    """Return the rule of a case. Raises SpecError if there is none."""
-    for rule in formula.rules:
-        if rule.when.holds(case.inputs, case.outputs[0]):
-            return rule
-    raise SpecError(f"no rule is for {case.name}", place=formula.place, hint="add one")
+def rule_of(formula: Formula, case: Case) -> FormulaRule | None:
+    """Return the rule of a case."""
+    return next((r for r in formula.rules if r.when.holds(case.inputs, case.outputs[0])), None)
 
 
 def _decisions(spec: Spec, formula: Formula, rule: FormulaRule) -> Iterator[Decision]:
@@ -91,7 +84,7 @@ def _decisions(spec: Spec, formula: Formula, rule: FormulaRule) -> Iterator[Deci
 
 @dataclass(frozen=True)
 class FormulaCalls(CompiledCalls):
-    """A compiled case of a formula. The last three decisions are the rule's."""
+    """A compiled case. The last three decisions are the rule's."""
 
     formula: Formula
     rule: FormulaRule
@@ -103,7 +96,7 @@ class FormulaCalls(CompiledCalls):
         return max(self.lengths(inputs), default=1)
 
     def lengths(self, inputs: Sequence[Bits]) -> frozenset[int]:
-        """Return the lengths under all readings, empty if undefined. Raises SpecError."""
+        """Return the lengths of all readings, none if undefined. Raises SpecError."""
         try:
             return self._lengths(self._sequences(inputs))
         except (UndefinedError, BeyondError):
@@ -113,17 +106,12 @@ class FormulaCalls(CompiledCalls):
 
     @property
     def agrees_on_elements(self) -> bool:
-        """Whether all readings agree on the elements, so that only the length is in dispute."""
+        """Whether only the length is in dispute."""
         ways = {element for _, element in self.rule.readings}
         return len(ways) == 1 and not isinstance(self.case.outputs[0].format, Float)
 
     def expect(self, inputs: Sequence[Bits]) -> ExpectedCall:
-        """Return the expectation of a call with scalar inputs, shape ().
-
-        Other shapes fall under a condition of the spec. Raises TooLongError beyond LONGEST
-        elements, and SpecError for a case without a condition: division by zero, overflow, NaN or
-        infinity.
-        """
+        """Return the expectation of a call. Raises TooLongError and SpecError."""
         try:
             sequences = self._sequences(inputs)
             if (size := max(self._lengths(sequences))) > LONGEST:
@@ -202,15 +190,13 @@ class FormulaCalls(CompiledCalls):
         raise self._undecided(when)
 
     def _undecided(self, what: str) -> SpecError:
-        return SpecError(
-            f"{self.case.name}: {what}, and no condition says what such a call gives",
-            place=self.formula.place,
-            hint="undefined: [{name: …, when: …, cite: …}]",
-        )
+        message = f"{self.case.name}: {what}, and no condition says what such a call gives"
+        hint = "undefined: [{name: …, when: …, cite: …}]"
+        return SpecError(message, place=self.formula.place, hint=hint)
 
 
 def call_reading(name: str, codes: Codes, dtype: DType, free_zero: bool) -> CallReading:
-    """Return the elements of a sequence as the reading of a call."""
+    """Return the reading of a call that gives a sequence."""
     patterns = np.full(len(codes), EXACT, np.uint8)
     if free_zero and isinstance(dtype.format, Float):
         patterns[codes & codes.dtype.type(dtype.format.magnitude_mask) == 0] = ANY_ZERO

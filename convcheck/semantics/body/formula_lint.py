@@ -1,13 +1,12 @@
 """Check that a formula is total, its rules and conditions are reached, and its examples hold.
 
-Special values and a few ordinary ones represent each input. In every combination of ordinary
-values, and with each special value among them, a case must meet a condition of `undefined` or have
-an integer length under every reading. Short sequences are computed.
+Combinations of ordinary values, and each special value among them, meet a condition of `undefined`
+or have an integer length under every reading.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import cast
 
@@ -17,9 +16,10 @@ from convcheck.errors import SpecError
 from convcheck.numerics.format import Numeric
 from convcheck.numerics.order import special_codes
 from convcheck.numerics.words import OutsideFormatError, code_of
-from convcheck.rules.body.formula import OUTPUT, Formula, FormulaExample, FormulaRule, FormulaWay
+from convcheck.rules.body.formula import OUTPUT, Formula, FormulaExample, FormulaWay
 from convcheck.rules.cases import cases
 from convcheck.rules.model import Case, DType, Spec
+from convcheck.semantics.body.formula import FormulaCalls, rule_of
 from convcheck.semantics.body.table_lint import Diagnostic, Proof
 from convcheck.semantics.expected import Call
 
@@ -27,37 +27,26 @@ _ORDINARY = ("0", "1", "-2", "2.5", "7")
 _SHORT = 50  # elements of a sequence that is computed
 
 
-def check(spec: Spec, proof: Proof) -> list[Diagnostic]:
+def check(spec: Spec, proof: Proof) -> Iterator[Diagnostic]:
     """Check that rules are reached, and listed calls asked."""
     formula, asked = spec.body_as(Formula), list(cases(spec))
-    return [*_unreached(formula, asked), *_unasked(formula, asked)]
-
-
-def prove(spec: Spec, proof: Proof) -> list[Diagnostic]:
-    """Check that calls are decided, and readings differ."""
-    formula = spec.body_as(Formula)
-    return [*_not_total(spec, formula, proof), *_alike(formula, list(proof.compiled))]
-
-
-def _rule_of(formula: Formula, case: Case) -> FormulaRule | None:
-    return next((r for r in formula.rules if r.when.holds(case.inputs, case.outputs[0])), None)
-
-
-def _unreached(formula: Formula, asked: Sequence[Case]) -> Iterator[Diagnostic]:
-    reached = {id(_rule_of(formula, case)) for case in asked}
+    reached = {id(rule_of(formula, case)) for case in asked}
     for rule in formula.rules:
         if id(rule) not in reached:
             hint = "an earlier rule is for all of its cases, or it is for none"
             yield Diagnostic(rule.place, f"rule {rule.name} is unreachable", hint)
-
-
-def _unasked(formula: Formula, asked: Sequence[Case]) -> Iterator[Diagnostic]:
     for entry in formula.asked.lists:
         here = [c for c in asked if entry.when.holds(c.inputs, c.outputs[0])]
         for row in (*entry.listed, *entry.around):
             if not any(_codes(case.inputs, row) for case in here):
                 hint = "no case has types that hold these arguments"
                 yield Diagnostic(formula.place, f"the call {', '.join(row)} is never asked", hint)
+
+
+def prove(spec: Spec, proof: Proof) -> list[Diagnostic]:
+    """Check that calls are decided, and readings differ."""
+    formula = spec.body_as(Formula)
+    return [*_not_total(spec, formula, proof), *_alike(proof.compiled)]
 
 
 def _codes(types: Sequence[DType], words: Sequence[str]) -> Call | None:
@@ -68,9 +57,6 @@ def _codes(types: Sequence[DType], words: Sequence[str]) -> Call | None:
         )
     except OutsideFormatError:
         return None
-
-
-# Totality ------------------------------------------------------------------------------------
 
 
 def _not_total(spec: Spec, formula: Formula, proof: Proof) -> Iterator[Diagnostic]:
@@ -88,9 +74,8 @@ def _not_total(spec: Spec, formula: Formula, proof: Proof) -> Iterator[Diagnosti
     for row, undefined in enumerate(formula.undefined):
         if row not in reached:
             message = f"the condition {undefined.name!r} is unreachable"
-            yield Diagnostic(
-                undefined.place, message, "a condition above it holds wherever it does"
-            )
+            hint = "a condition above it holds wherever it does"
+            yield Diagnostic(undefined.place, message, hint)
 
 
 def _representatives(formula: Formula, case: Case) -> Iterator[Call]:
@@ -108,25 +93,21 @@ def _representatives(formula: Formula, case: Case) -> Iterator[Call]:
         yield tuple(np.ones(shape, dtype.format.storage) for dtype in case.inputs)
 
 
-def _alike(formula: Formula, asked: Sequence[Case]) -> Iterator[Diagnostic]:
+def _alike(asked: Mapping[Case, FormulaCalls]) -> Iterator[Diagnostic]:
     for case in asked:
-        rule = _rule_of(formula, case)
-        for length, element in rule.readings if rule else ():
+        rule = asked[case].rule
+        for length, element in rule.readings:
             pair = _resolved(case, length), _resolved(case, element)
-            others = [p for p in rule.readings if p != (length, element)] if rule else []
+            others = [p for p in rule.readings if p != (length, element)]
             if pair in [(_resolved(case, a), _resolved(case, b)) for a, b in others]:
-                place = rule.place if rule else formula.place
                 message = f"{case.name}: the reading `{length}; {element}` stands twice"
-                yield Diagnostic(place, message, "drop one of them")
+                yield Diagnostic(rule.place, message, "drop one of them")
                 break
 
 
 def _resolved(case: Case, way: FormulaWay) -> tuple[object, ...]:
     name = case.outputs[0].name if way.arithmetic == OUTPUT else str(way.arithmetic)
     return way.expression, name, way.running, way.converted
-
-
-# Examples ------------------------------------------------------------------------------------
 
 
 def replay(spec: Spec, example: FormulaExample, proof: Proof) -> Iterator[Diagnostic]:

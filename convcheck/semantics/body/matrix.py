@@ -1,7 +1,6 @@
 """Promote two inputs to their common type, or refuse them.
 
-A call with values 0 and 1 only, which every type has, is decided by the cell of the pair. Other
-calls are decided by the row of the value rules.
+The cell of the pair decides a call with values 0 and 1 only, a row of the value rules any other.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ _KEPT = 4096  # small calls of a conversion whose result is cached
 
 @dataclass(frozen=True)
 class FoundCell:
-    """A cell of a matrix: (row, column), common type, and answer under the attributes."""
+    """A cell of a matrix, and its answer under the attributes."""
 
     table: MatrixTable
     pair: Pair
@@ -57,15 +56,16 @@ class FoundCell:
 def find(
     spec: Spec, inputs: Sequence[DType], ranks: Sequence[int], attributes: Attributes
 ) -> FoundCell:
-    """Look up the common type of two inputs. Raises SpecError if no table has the pair."""
+    """Look up the common type of two inputs. Raises SpecError."""
     matrix = spec.body_as(Matrix)
     said = dict(spec.in_force(attributes))
     for table in matrix.tables:
         if all(said.get(name) in allowed for name, allowed in table.when):
             for pair, kinds in pairs_of(inputs, ranks):
                 if pair in table.cells and table.ranks in ((), kinds):
-                    cell = table.cells[pair]
-                    answer = _answer(matrix, cell, said)
+                    cell, unless = table.cells[pair], matrix.refused_unless
+                    is_free = unless and all(said.get(k) == v for k, v in unless)
+                    answer = cell.free if is_free else cell.guarded
                     return FoundCell(table, pair, cell, answer, _target(spec, matrix, cell, said))
     names = " and ".join(t.name for t in inputs)
     message = f"{spec.id}: no table has {names} of ranks {', '.join(map(str, ranks))}"
@@ -73,15 +73,9 @@ def find(
 
 
 def pairs_of(inputs: Sequence[DType], ranks: Sequence[int]) -> list[tuple[Pair, Pair]]:
-    """Return the names and the kinds of rank of two inputs, in both orders."""
+    """Return the names and kinds of rank of two inputs, in both orders."""
     kinds = ["dimensioned" if rank else "scalar" for rank in ranks]
     return [((inputs[i].name, inputs[k].name), (kinds[i], kinds[k])) for i, k in ((0, 1), (1, 0))]
-
-
-def _answer(matrix: Matrix, cell: MatrixCell, said: dict[str, int | str]) -> CellAnswer:
-    if matrix.refused_unless and all(said.get(k) == v for k, v in matrix.refused_unless):
-        return cell.free
-    return cell.guarded
 
 
 def _target(spec: Spec, matrix: Matrix, cell: MatrixCell, said: dict[str, int | str]) -> DType:
@@ -94,22 +88,17 @@ def _target(spec: Spec, matrix: Matrix, cell: MatrixCell, said: dict[str, int | 
     return matrix.named[word]
 
 
-# Values --------------------------------------------------------------------------------------
-
-
 @dataclass(eq=False)
 class Conversion:
     """A conversion with a cache of small calls."""
 
     source: DType
-    #: the common type
     target: DType
     program: Program
-    #: bytes of small inputs -> expectations
     known: dict[bytes, Expected] = field(default_factory=dict)
 
     def expect(self, codes: Bits) -> Expected:
-        """Return the expectations of codes, shape (n,). They are kept."""
+        """Return the expectations of codes, shape (n,), cached."""
         key = codes.tobytes()
         if key not in self.known:
             if len(self.known) > _KEPT:
@@ -126,18 +115,15 @@ class Conversion:
 def conversion(
     spec: Spec, source: DType, target: DType, causes: tuple[Cause, ...] = ()
 ) -> Conversion:
-    """Return a conversion by the spec's value rules, edited by causes. Raises SpecError."""
+    """Return a conversion by the value rules with edits of causes. Raises SpecError."""
     convert = partial(compile_edited, causes=causes) if causes else compile_conversion
     return Conversion(source, target, convert(spec, source, target))
 
 
 def plain_codes(fmt: Format) -> Codes:
-    """Return the codes of 0 and 1, which every type can represent."""
+    """Return the codes of 0 and 1."""
     one = fmt.bias << fmt.mantissa if isinstance(fmt, Float) else 1
     return np.array([0, one], fmt.storage)
-
-
-# Calls ---------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -147,7 +133,7 @@ class CompiledMatrix(CompiledCalls):
     found: FoundCell
     conversions: tuple[Conversion, ...]
     decisions: tuple[Decision, ...]
-    #: index of each conversion's first decision
+    #: of each conversion's decisions
     offsets: tuple[int, ...]
 
     def size(self, inputs: Sequence[Bits]) -> int:
@@ -179,7 +165,7 @@ class CompiledMatrix(CompiledCalls):
         return [*zip(self.conversions, inputs, strict=True)]
 
     def _row(self, inputs: Sequence[Bits]) -> int:
-        """Return the weakest row of the values that leaves nothing open. 0 and 1 do not count."""
+        """The weakest row of values other than 0 and 1 that leaves nothing open."""
         found: set[int] = set()
         for offset, (each, bits) in zip(self.offsets, self._pairs(inputs), strict=True):
             codes = bits.reshape(-1)
@@ -192,7 +178,7 @@ class CompiledMatrix(CompiledCalls):
 
 
 def compile_matrix(spec: Spec, case: Case) -> CompiledMatrix:
-    """Compile a case and its two conversions. Raises SpecError."""
+    """Compile a case. Raises SpecError."""
     found = find(spec, case.inputs, case.ranks, case.attributes)
     conversions = tuple(conversion(spec, source, found.target) for source in case.inputs)
     decisions = [_decision(spec, found)]

@@ -1,7 +1,4 @@
-"""Check that a matrix is complete, its cells are reached, and its examples hold.
-
-Every case is looked up. Values are checked for each conversion that a case needs, as for a table.
-"""
+"""Check that a matrix is complete, its cells are reached, and its examples hold."""
 
 from __future__ import annotations
 
@@ -9,8 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from convcheck.rules.body.matrix import REFUSED, Matrix, MatrixExample
-from convcheck.rules.model import Case, Spec
-from convcheck.semantics.body.matrix import Conversion, FoundCell
+from convcheck.rules.model import Spec
 from convcheck.semantics.body.table_lint import (
     Diagnostic,
     Proof,
@@ -29,9 +25,8 @@ def check(spec: Spec, proof: Proof) -> Iterator[Diagnostic]:
             yield Diagnostic(table.place, f"two tables are named {table.name!r}", "name them apart")
         for cell in table.cells.values():
             if any(r.refused for r in cell.guarded.readings) and not matrix.refused_unless:
-                yield Diagnostic(
-                    cell.place, f"{cell.text!r} can be allowed by nothing", "refused-unless"
-                )
+                message = f"{cell.text!r} can be allowed by nothing"
+                yield Diagnostic(cell.place, message, "refused-unless")
 
 
 def prove(spec: Spec, proof: Proof) -> Iterator[Diagnostic]:
@@ -48,48 +43,34 @@ def prove(spec: Spec, proof: Proof) -> Iterator[Diagnostic]:
     yield from _values(spec, proof)
 
 
-# Values --------------------------------------------------------------------------------------
-
-
 def _values(spec: Spec, proof: Proof) -> Iterator[Diagnostic]:
     reached: set[tuple[str, str]] = set()
     some_case = next(iter(proof.compiled))
     needed = {each: 0 for compiled in proof.compiled.values() for each in compiled.conversions}
     for each in needed:
-        yield from _single(each)
+        for decision in each.program.decisions:
+            if len(decision.readings) > 1:
+                message = f"{decision.name}: values beside a common type have one reading"
+                yield Diagnostic(decision.place, message, "a reading is of a whole call")
         alone = replace(some_case, inputs=(each.source,), outputs=(each.target,))
         reached |= rows_reached(each.program, alone, representatives(spec, alone, each.program))
     yield from rows_unreached(spec, reached, "no conversion needs it, or rows above match")
-
-
-def _single(each: Conversion) -> Iterator[Diagnostic]:
-    for decision in each.program.decisions:
-        if len(decision.readings) > 1:
-            message = f"{decision.name}: values beside a common type have one reading"
-            yield Diagnostic(decision.place, message, "a reading is of a whole call")
-
-
-# Examples ------------------------------------------------------------------------------------
 
 
 def replay(spec: Spec, example: MatrixExample, proof: Proof) -> Iterator[Diagnostic]:
     """Yield the cases that an example contradicts."""
     said = dict(example.attributes)
     attributes = tuple((a.name, said.get(a.name, a.default)) for a in spec.attributes)
-    replayed = 0
+    replayed = False
     for case, compiled in proof.compiled.items():
         types = tuple(t.name for t in case.inputs)
         here = (types, case.attributes) == (example.inputs, attributes)
         if here and example.layout in ("", case.layout):
-            replayed += 1
-            yield from _held(example, case, compiled.found)
+            replayed, found = True, compiled.found
+            given = {REFUSED if r.refused else found.target.name for r in found.answer.readings}
+            if given != {example.gives}:
+                gives = " or ".join(sorted(given))
+                message = f"example: {case.name} gives {gives}, not {example.gives}"
+                yield Diagnostic(example.place, message, "the matrix, or the example, is wrong")
     if not replayed:
         yield Diagnostic(example.place, "example: no case asks it", "types, layout, attributes")
-
-
-def _held(example: MatrixExample, case: Case, found: FoundCell) -> Iterator[Diagnostic]:
-    given = {REFUSED if r.refused else found.target.name for r in found.answer.readings}
-    if given != {example.gives}:
-        gives = " or ".join(sorted(given))
-        message = f"example: {case.name} gives {gives}, not {example.gives}"
-        yield Diagnostic(example.place, message, "the matrix, or the example, is wrong")

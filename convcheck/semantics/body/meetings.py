@@ -1,7 +1,4 @@
-"""What elements of a tensor the elements of the first input meet, and what they meet by mistake.
-
-Places are the numbers of the tensor's elements, in its shape.
-"""
+"""The places of elements that the elements of the first input meet, also by mistake."""
 
 from __future__ import annotations
 
@@ -15,20 +12,14 @@ Places = NDArray[np.intp]
 
 
 def met(places: Places, shape: tuple[int, ...], along: tuple[int, int] | None = None) -> Places:
-    """Return the place in another tensor that each element meets: along an axis, or broadcast.
-
-    Raises ValueError if the shapes do not fit.
-    """
+    """Return the place that each element meets, along an axis or broadcast. Raises ValueError."""
     if along and places.ndim and places.shape != shape:
         return met_along(places, shape, *along)
     return np.broadcast_to(places, shape)
 
 
 def met_along(index: Places, shape: tuple[int, ...], axis: int, block: int) -> Places:
-    """Return the place that each element meets in a vector along an axis, or in blocks.
-
-    Raises ValueError if the shapes do not fit.
-    """
+    """Return the place that each element meets along an axis or in blocks. Raises ValueError."""
     if not -len(shape) <= axis < len(shape):
         raise ValueError("no such axis")
     if index.ndim == 1 and not block:
@@ -63,9 +54,7 @@ _IN_VECTORS: Mapping[str, Callable[[int], int]] = {
 
 
 def met_wrongly(word: str, places: Places, shape: tuple[int, ...], axis: int, block: int) -> Places:
-    """Return what each element of a tensor of a shape meets by a mistake, one of MEETINGS, of a
-    vector along an axis, or of a tensor in blocks. A mistake in the one is none in the other.
-    """
+    """Return the place that each element meets by a mistake, one of MEETINGS."""
     if word == "first":  # all meet the first element
         return np.broadcast_to(places.reshape(-1)[0], shape)
     if block and word == "no-blocks" and len(shape) == 1:
@@ -74,8 +63,7 @@ def met_wrongly(word: str, places: Places, shape: tuple[int, ...], axis: int, bl
     if block:
         j, count = np.arange(shape[axis]), places.shape[axis]
         at = _IN_BLOCKS[word](j, count, block) if word in _IN_BLOCKS else j // block
-        taken: Places = places.take(at, axis)
-        return taken
+        return np.asarray(places.take(at, axis))
     if word == "in-memory":  # from element to element, whatever the axis
         return np.resize(places, shape)
     places = np.roll(places, 1) if word == "next" else places

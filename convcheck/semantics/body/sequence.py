@@ -1,7 +1,4 @@
-"""Compute the length and the elements of a formula's call.
-
-Most evaluations agree, so results are cached by type and converted arguments.
-"""
+"""Compute length and elements of a formula's call, cached by type and arguments."""
 
 from __future__ import annotations
 
@@ -32,15 +29,13 @@ Values = Mapping[str, Fraction]
 
 @dataclass(eq=False, slots=True)
 class _Computed:
-    #: absent for exact arithmetic
+    #: None: exact
     fmt: Numeric | None
-    #: the arguments in that type
     arguments: Values
-    #: absent before it is computed
     length: int | None = None
-    #: the first elements, before conversion to the output's type
+    #: before conversion to the output's type
     elements: list[Fraction] = field(default_factory=list)
-    #: conversion mode -> codes
+    #: by conversion mode
     codes: dict[str, list[int]] = field(default_factory=dict)
 
 
@@ -58,16 +53,16 @@ class Sequences:
     formula: Formula
     output: Numeric
     arguments: Values
-    #: whether an argument is -0, so that a zero element may have either sign
+    #: an argument is -0, so that a zero element may have either sign
     free_zero: bool = False
-    #: whether integers wrap, and a length may be negative
+    #: integers wrap, and a length may be negative
     machine: bool = False
     _started: dict[tuple[FormulaWay, str], _Computed] = field(default_factory=dict)
     _known: dict[Hashable, _Computed] = field(default_factory=dict)
     _fitted: dict[str, Values] = field(default_factory=dict)
 
     def converted(self, mode: str) -> Values:
-        """Return the arguments in the output's type, rounded by `mode` for floats."""
+        """Return the arguments in the output's type; `mode` is for floats."""
         mode = self.mode(self.output, mode)
         if mode not in self._fitted:
             fit = grid_of(self.output, mode).round
@@ -80,21 +75,15 @@ class Sequences:
         if found.length is None:
             typed = {name: Typed(value, found.fmt) for name, value in found.arguments.items()}
             n = compute(way.expression, typed, _typed(way.conversions, self.machine)).value
-            found.length = self._whole(n)
+            if n.denominator != 1 or (n < 0 and not self.machine):
+                hint = "max(ceil(…), 0) makes a number of elements of it"
+                raise SpecError(f"a length of {n}", place=self.formula.place, hint=hint)
+            found.length = int(n)
         return found.length
 
     def alike(self, way: FormulaWay, mode: str) -> Hashable:
         """Return a key: equal keys mean equal elements and codes."""
         return self._start(way, mode), self.mode(self.output, mode)
-
-    def _whole(self, n: Fraction) -> int:
-        if n.denominator == 1 and (n >= 0 or self.machine):
-            return int(n)
-        raise SpecError(
-            f"a length of {n}",
-            place=self.formula.place,
-            hint="max(ceil(…), 0) makes a number of elements of it",
-        )
 
     def codes(self, way: FormulaWay, mode: str, n: int) -> tuple[int, ...]:
         """Return the codes of the first n elements, converted by `mode`."""
@@ -106,7 +95,7 @@ class Sequences:
         return tuple(known[:n])
 
     def inside(self, codes: tuple[int, ...]) -> int:
-        """Return the number of elements before the limit, if the formula excludes the limit."""
+        """Return the number of elements before the limit, if the formula excludes it."""
         end, interval = len(codes), self.formula.interval
         if interval is None:
             return end
@@ -119,21 +108,17 @@ class Sequences:
         return end
 
     def plain(self, n: int) -> bool:
-        """Return whether the output's type has the first n elements exactly."""
+        """Whether the output's type has the first n elements exactly."""
         fit = grid_of(self.output, self.mode(self.output, NEAREST)).round
+        element = self.formula.element
+        names = ({**self.arguments, INDEX: Fraction(i)} for i in range(n))
         try:
-            return all(
-                fit(value) == value
-                for i in range(n)
-                for value in [
-                    compute(self.formula.element, {**self.arguments, INDEX: Fraction(i)}, EXACTLY)
-                ]
-            )
+            return all(fit(x) == x for x in (compute(element, each, EXACTLY) for each in names))
         except BeyondError:
             return False
 
     def mode(self, fmt: Numeric, mode: str) -> str:
-        """Return the mode for rounding to a type. `mode` applies to floats only."""
+        """Return the mode for rounding to a type; `mode` is for floats."""
         return mode if isinstance(fmt, Float) else self.formula.to_integer
 
     def _start(self, way: FormulaWay, mode: str) -> _Computed:
@@ -152,7 +137,7 @@ class Sequences:
         return self._started[key]
 
     def values(self, way: FormulaWay, mode: str, n: int) -> list[Fraction]:
-        """Return the first n elements, before conversion to the output's type."""
+        """Return the first n elements before conversion."""
         found = self._start(way, mode)
         known, arguments = found.elements, found.arguments
         if len(known) >= n:

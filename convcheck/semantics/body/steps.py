@@ -1,8 +1,4 @@
-"""Compute the expectations of an operator defined in steps.
-
-The arithmetic is exact on integers, rounded if a reading says so, and vectorised over elements.
-Conversions follow the rule that the spec names.
-"""
+"""Compute the expectations of an operator defined in steps, exactly unless a reading rounds."""
 
 from __future__ import annotations
 
@@ -53,6 +49,7 @@ from convcheck.semantics.expected import (
     ExpectedOutput,
     Reading,
     decision_of,
+    same,
 )
 from convcheck.semantics.hops import gone_through
 from convcheck.semantics.program import Meaning, Program
@@ -70,11 +67,7 @@ _ROUNDED: Mapping[str, Operation] = {
     "negate": rational.negate,
 }
 # includes operations that return an operand, which need no rounding
-OPERATIONS: Mapping[str, Operation] = {
-    **_ROUNDED,
-    "max": rational.larger,
-    "min": rational.smaller,
-}
+OPERATIONS: Mapping[str, Operation] = {**_ROUNDED, "max": rational.larger, "min": rational.smaller}
 # Rows: readings agree, readings differ, nothing defined, nothing rounded, output is not a listed
 # value. The undefined rows of the spec follow, then the rows of conversions.
 AGREE, DIFFER, OPEN, PLAIN, VALUES = range(5)
@@ -88,17 +81,16 @@ class CompiledSteps(CompiledCalls):
 
     case: Case
     steps: Steps
-    #: the inputs in the question
     names: tuple[str, ...]
-    #: whether the contract excludes the case, so that nothing is expected
+    #: nothing is expected
     outside: bool
     decisions: tuple[Decision, ...]
     programs: Mapping[tuple[str, str], Program]
     #: rounds results to the type of the first input
     mode: str = field(default=NEAREST, kw_only=True)
-    #: input -> hops before the first line
+    #: hops before the first line, by input
     first: Mapping[str, Sequence[Hop]] = field(default_factory=dict, kw_only=True)
-    #: a wrong broadcast of other inputs, and the only one of them, '' for all
+    #: a wrong broadcast, and of which input, '' for all others
     meets: tuple[str, str] | None = field(default=None, kw_only=True)
 
     @property
@@ -113,7 +105,7 @@ class CompiledSteps(CompiledCalls):
 
     @cached_property
     def types(self) -> Mapping[str, DType]:
-        """The types of the inputs in the question and of the outputs, by name."""
+        """The types of inputs and outputs, by name."""
         return dict(zip(self.names, self.case.inputs, strict=True)) | {
             self.steps.lines[-1].name: self.output,
             **dict(zip(self.steps.others, self.case.outputs[1:], strict=True)),
@@ -145,7 +137,7 @@ class CompiledSteps(CompiledCalls):
 
     @property
     def along(self) -> tuple[int, int] | None:
-        """The axis along which other inputs broadcast to the first, and the block size."""
+        """Axis and block size of broadcasting to the first input."""
         return self.steps.along.of(self.case.attributes) if self.steps.along else None
 
     @cached_property
@@ -168,11 +160,11 @@ class CompiledSteps(CompiledCalls):
         return inputs[0].size
 
     def expect(self, inputs: Sequence[Bits]) -> ExpectedCall:
-        """Return the expectation of tensors that broadcast to the first. Raises SpecError."""
+        """Return the expectation of a call. Raises SpecError."""
         return self.expect_all([inputs])[0]
 
     def expect_all(self, calls: Sequence[Sequence[Bits]]) -> list[ExpectedCall]:
-        """Return the expectation of each call. Calls are concatenated and computed at once."""
+        """Return the expectation of each call, computed at once."""
         if self.outside or not calls:
             return [ExpectedCall(0, (CallReading("", pattern=UNDEFINED),))] * len(calls)
         due, runs = self.due(calls)
@@ -207,15 +199,17 @@ class CompiledSteps(CompiledCalls):
         rows[(codes != codes[0]).any(axis=0) | (patterns != patterns[0]).any(axis=0)] = DIFFER
         opened = (patterns == UNDEFINED).all(axis=0)
         rows[opened & (levels[rows] < LEVELS.index("undefined"))] = OPEN
-        for number, mask in reversed([*self._why_open(runs[0])]):
-            rows[opened & mask] = number
+        for one in reversed([*self._open()]):
+            if not one.sign_only:
+                met = _MET[one.condition](runs[0].values[one.input])
+                rows[opened & met] = self._numbers_of[STEPS, one.name]
         return rows
 
-    def _why_open(self, run: Run) -> Iterator[tuple[int, Mask]]:
+    def _open(self) -> Iterator[OpenElements]:
         names = {line.name for line in self.lines}
-        for one in (one for one in self.steps.undefined if not one.sign_only):
+        for one in self.steps.undefined:
             if one.is_said_of(self.types) or one.input in names:
-                yield self._numbers_of[STEPS, one.name], _MET[one.condition](run.values[one.input])
+                yield one
 
     @cached_property
     def _numbers_of(self) -> Mapping[tuple[str, str], int]:
@@ -232,10 +226,7 @@ class CompiledSteps(CompiledCalls):
     def outputs(
         self, found: Sequence[Reading], shape: tuple[int, ...], part: slice
     ) -> tuple[ExpectedOutput, ...]:
-        """Return the outputs of one call from concatenated results.
-
-        The first output has the shape of the first input, the others have one element.
-        """
+        """Return the outputs of a part; those after the first have one element."""
         one = slice(part.start, min(part.start + 1, part.stop))
         wanted = [(shape, part), *(((), one) for _ in self.case.outputs[1:])]
         return tuple(
@@ -248,9 +239,8 @@ class CompiledSteps(CompiledCalls):
     ) -> ExpectedCall:
         readings: list[CallReading] = []
         for reading, output in zip(self.steps.readings, outputs, strict=True):
-            found = CallReading(reading.name, output)
-            if not any(_same(found, other) for other in readings):
-                readings.append(found)
+            if not any(same(output, other.outputs) for other in readings):
+                readings.append(CallReading(reading.name, output))
         empty = not outputs[0][0].patterns.size
         if empty and self.reduces:
             return ExpectedCall(OPEN, (CallReading("", pattern=UNDEFINED),))
@@ -264,7 +254,7 @@ class CompiledSteps(CompiledCalls):
         return ExpectedCall(DIFFER if len(readings) > 1 else AGREE, tuple(readings), rows=rows)
 
     def exact(self, inputs: Sequence[Bits]) -> Mask:
-        """Return a mask of elements, shape (n,), that all readings compute exactly, except -0."""
+        """Return a mask of elements that all readings compute exactly, except -0."""
         return self._plain([self.run(inputs, reading) for reading in self.steps.readings])
 
     def _plain(self, runs: Sequence[Run]) -> Mask:
@@ -279,14 +269,13 @@ class CompiledSteps(CompiledCalls):
     def due(
         self, calls: Sequence[Sequence[Bits]], kept: dict[Hashable, Run] | None = None
     ) -> tuple[list[list[Reading]], list[Run]]:
-        """Return the expected outputs under each reading, calls concatenated, and the distinct
-        runs.
-
-        `kept` are runs of other steps over these calls, which share beginnings.
-        """
+        """Return the outputs of each reading, calls end to end, and the runs; `kept` has more."""
         apart, kept = self.distinct(self.steps.readings), {} if kept is None else kept
         computed = {key: self._run_all(one, calls, kept) for key, one in apart.items()}
-        finished = {key: self.all_finished(run) for key, run in computed.items()}
+        finished = {
+            key: [self.finished(run, name) for name in ("", *self.steps.others)]
+            for key, run in computed.items()
+        }
         due = [finished[self.rounds_as(reading)] for reading in self.steps.readings]
         return due, [*computed.values()]
 
@@ -310,40 +299,24 @@ class CompiledSteps(CompiledCalls):
         return run
 
     def _begins(self, reading: StepsReading) -> Hashable:
-        """Return a key: equal keys mean equal runs before the first line."""
         first = tuple((name, tuple(hops)) for name, hops in self.first.items())
         numbers = tuple((name, self.case.attribute(name)) for name in self.steps.numbers)
-        known = {line.name for line in self.lines}
-        said = (
-            one for one in self.steps.undefined if one.is_said_of(self.types) or one.input in known
-        )
-        opened = tuple((one.input, one.condition, one.sign_only) for one in said)
+        opened = tuple((one.input, one.condition, one.sign_only) for one in self._open())
         return self.rounds_as(reading), reading.taken_as, numbers, opened, self.mode, first
 
     def _facts(self, reading: StepsReading) -> tuple[Hashable, ...]:
-        """Return a key of each line: lines of equal keys make the same of equal values."""
-        return tuple(
-            (
-                x.name,
-                x.be,
-                x.branches,
-                x.exact,
-                x.through,
-                x.conversions,
-                x.source,
-                x.taken_as,
-                None if x.be or self.outside else self.program(x, reading).meaning,
-                None if x.be or self.outside else target_of(x, self.case),
-            )
-            for x in self.lines
-        )
-
-    def all_finished(self, run: Run) -> list[Reading]:
-        """Return codes and patterns of each output, for each element."""
-        return [self.finished(run), *(self.finished(run, name) for name in self.steps.others)]
+        """Lines of equal keys make the same of equal values."""
+        facts = []
+        for x in self.lines:
+            said = x.name, x.be, x.branches, x.exact, x.through, x.conversions
+            made = None
+            if x.be is None and not self.outside:
+                made = self.program(x, reading).meaning, target_of(x, self.case)
+            facts.append((said, x.source, x.taken_as, made))
+        return tuple(facts)
 
     def run(self, inputs: Sequence[Bits], reading: StepsReading | None = None) -> Run:
-        """Compute the lines of a call under a reading, by default the first."""
+        """Compute the lines of a call, by default under the first reading."""
         return self._run_all(reading or self.steps.readings[0], [inputs], {})
 
     @property
@@ -357,10 +330,7 @@ class CompiledSteps(CompiledCalls):
         return [line for line in self.lines if line.be is None][-1]
 
     def undone(self, converted: Codes, others: Mapping[str, Rational]) -> Codes:
-        """Apply the lines after the last conversion to codes of the first input's type.
-
-        `others` are the values of the other inputs, shape (n,).
-        """
+        """Apply the lines after the last conversion to codes of the first input's type."""
         fmt, last = cast(Float, self.data.format), self.conversion
         start = {**others, last.name: of_numbers(decode(fmt, converted))}
         run = self.begun(self.steps.readings[0], start)
@@ -369,10 +339,7 @@ class CompiledSteps(CompiledCalls):
         return rounded_codes(run.values[self.lines[-1].name].numbers, fmt)
 
     def brought(self, wanted: Rational, others: Mapping[str, Rational]) -> tuple[Codes, Rational]:
-        """Return the data for which the last line has `wanted` values, rounded and exact.
-
-        `others` are the values of the other inputs, shape (n,).
-        """
+        """Return the data for which the last line has `wanted` values, rounded and exact."""
         back, brought = cast(Expression, self.steps.back), self.steps.back_of or self.lines[-1].name
         run = Run.of({"": wanted})
         left_out = dict.fromkeys(names_in(back), run.number(0))
@@ -386,7 +353,7 @@ class CompiledSteps(CompiledCalls):
         return encode(whole, np.minimum(magnitude, np.uint64(whole.max)), x.sign), x
 
     def thresholds(self, others: Mapping[str, Rational]) -> Codes:
-        """Return the thresholds of branches on the first input. `others` has shape (n,)."""
+        """Return the thresholds of branches on the first input."""
         run, first = Run.of(others), self.names[0]
         values, found = {**others, **self._numbers(run)}, []
         for branch in (branch for line in self.lines for branch in line.branches):
@@ -398,9 +365,7 @@ class CompiledSteps(CompiledCalls):
         return np.concatenate([np.zeros(0, self.data.format.storage), *found])
 
     def decoded(self, calls: Sequence[Sequence[Bits]]) -> dict[str, Rational]:
-        """Return the exact values of the inputs by name, broadcast to the first, calls
-        concatenated.
-        """
+        """Return the exact values of each input, broadcast to the first, calls concatenated."""
         shapes = [call[0].shape for call in calls]
         types = zip(self.names, self.case.inputs, zip(*calls, strict=True), strict=True)
         return {name: self._of_input(name, dtype, t, shapes) for name, dtype, t in types}
@@ -424,14 +389,14 @@ class CompiledSteps(CompiledCalls):
     def met(
         self, index: NDArray[np.intp], shape: tuple[int, ...], name: str = ""
     ) -> NDArray[np.intp]:
-        """Return the index into another tensor for each element of the first input."""
+        """Return the place in another tensor that each element meets."""
         along, (wrongly, of) = self.along, self.meets or ("", "")
         if along and wrongly and of in ("", name) and index.ndim and index.shape != shape:
             return met_wrongly(wrongly, index, shape, *along)
         return met(index, shape, along)
 
     def begun(self, reading: StepsReading, inputs: Mapping[str, Rational]) -> Run:
-        """Return the run before the first line, under a reading."""
+        """Return the run before the first line."""
         run = Run.of(inputs)
         run.values |= self._numbers(run)
         for one in self.steps.undefined:
@@ -454,15 +419,14 @@ class CompiledSteps(CompiledCalls):
         return {name: run.number(int(given[name])) for name in self.steps.numbers}
 
     def rounds_as(self, reading: StepsReading) -> Hashable:
-        """Return a key: equal keys mean that readings round alike in this case."""
-        kind = self.arithmetic(reading)
-        types = self.types
+        """Return a key of how a reading rounds in this case."""
+        kind, types = self.arithmetic(reading), self.types
         operands = {name for name in reading.operands if name in types and types[name] != kind}
         ties = reading.whole, self.opens_near_ties(reading)
         return kind, frozenset(operands), reading.once, reading.narrow, ties
 
     def opens_near_ties(self, reading: StepsReading) -> bool:
-        """Return whether a reading leaves values near a tie undefined."""
+        """Whether a reading leaves values near a tie undefined."""
         return reading.open_near_ties and self.arithmetic(reading) not in (None, self.data)
 
     def distinct(self, readings: Sequence[StepsReading]) -> dict[Hashable, StepsReading]:
@@ -477,9 +441,13 @@ class CompiledSteps(CompiledCalls):
         return reading.type_for(self.case, self.types)
 
     def _take(self, line: StepsLine, reading: StepsReading, run: Run) -> None:
-        """Compute a line."""
         if line.be is None:
-            self._convert(line, reading, run)
+            source = self.taken_as(line, reading).format
+            target = target_of(line, self.case).format
+            program, bits = self.program(line, reading), self.reached(line, reading, run)
+            found = run_conversion(program, source, target, bits)
+            run.decided[line.name] = found.rows
+            run.convert(line, target, found.readings[0])
         else:
             self.compute(line, reading, run)
         for one in self.steps.undefined:
@@ -487,9 +455,7 @@ class CompiledSteps(CompiledCalls):
                 run.leave_open(one)
 
     def finished(self, run: Run, name: str = "") -> Reading:
-        """Return codes and patterns of an output, by default the first. Codes without meaning are
-        0.
-        """
+        """Return an output, by default the first. Codes without meaning are 0."""
         name = name or self.lines[-1].name
         fmt, undefined = self.types[name].format, run.undefined
         if name in run.converted:
@@ -509,9 +475,7 @@ class CompiledSteps(CompiledCalls):
         return Reading(np.where(patterns == EXACT, codes, 0).astype(codes.dtype), patterns)
 
     def compute(self, line: StepsLine, reading: StepsReading, run: Run) -> None:
-        """Compute the expression of a line, apply its hops, and round. A reading rounds each
-        operation, or only the result.
-        """
+        """Compute a line. A reading rounds each operation, or only the result."""
         kind = self.arithmetic(reading)
         if kind is None or line.exact:
             result = run.branched(line, self._operations(line, reading, run))
@@ -533,8 +497,8 @@ class CompiledSteps(CompiledCalls):
 
     def _operations(self, line: StepsLine, reading: StepsReading, run: Run) -> dict[str, Operation]:
         types = {dtype.name: cast(Float, dtype.format) for dtype in line.conversions}
-        kind = self.arithmetic(reading) if self.opens_near_ties(reading) else None
-        unsure = cast(Float, kind.format) if kind else None
+        kind = self.arithmetic(reading)
+        unsure = cast(Float, kind.format) if kind and self.opens_near_ties(reading) else None
         return {
             **run.operations,
             "round": partial(run.whole, reading.whole, unsure),
@@ -545,14 +509,6 @@ class CompiledSteps(CompiledCalls):
         points = Points(fmt, self.output.format, codes, x.numbers)
         return of_numbers(gone_through(points, hop, retyped=False).x)
 
-    def _convert(self, line: StepsLine, reading: StepsReading, run: Run) -> None:
-        source = self.taken_as(line, reading).format
-        target = target_of(line, self.case).format
-        program, bits = self.program(line, reading), self.reached(line, reading, run)
-        found = run_conversion(program, source, target, bits)
-        run.decided[line.name] = found.rows
-        run.convert(line, target, found.readings[0])
-
     def taken_as(self, line: StepsLine, reading: StepsReading) -> DType:
         """Return the source type of a conversion."""
         return cast(DType, line.taken_as or reading.taken_as or self.arithmetic(reading))
@@ -562,7 +518,7 @@ class CompiledSteps(CompiledCalls):
         return self.programs[self.taken_as(line, reading).name, line.name]
 
     def reached(self, line: StepsLine, reading: StepsReading, run: Run) -> Codes:
-        """Return the codes that enter a conversion. A reinterpreted value is rounded to odd."""
+        """Return the codes that enter a conversion; those to reinterpret are rounded to odd."""
         fmt = cast(Float, self.taken_as(line, reading).format)
         odd = line.taken_as or reading.taken_as
         return rounded_codes(run.values[line.source].numbers, fmt, ODD if odd else NEAREST)
@@ -570,21 +526,16 @@ class CompiledSteps(CompiledCalls):
 
 @dataclass
 class Run:
-    """The state of a computation for n elements."""
+    """A computation of n elements."""
 
-    #: inputs and lines, by name
     values: dict[str, Rational]
-    #: mask of undefined elements
     undefined: Mask
-    #: mask of rounded elements
     inexact: Mask
-    #: mask of elements that may be a zero of either sign
     either_sign: Mask
-    #: line -> result of its conversion
+    #: results of conversions, by line
     converted: dict[str, Reading] = field(default_factory=dict)
-    #: line -> rows that decided its conversion
     decided: dict[str, Rows] = field(default_factory=dict)
-    #: elements of each call
+    #: of each call
     sizes: tuple[int, ...] = ()
 
     @staticmethod
@@ -594,9 +545,9 @@ class Run:
         return Run(dict(inputs), none, none, none, sizes=(len(none),))
 
     def copy(self) -> Run:
-        """Return a run that goes on by itself. Arrays are never changed in place."""
-        mine = self.values.copy(), self.converted.copy(), self.decided.copy()
-        return replace(self, values=mine[0], converted=mine[1], decided=mine[2])
+        """Return a copy. Arrays are never changed in place."""
+        values, converted = self.values.copy(), self.converted.copy()
+        return replace(self, values=values, converted=converted, decided=self.decided.copy())
 
     def leave_open(self, one: OpenElements) -> None:
         """Mark the elements that a spec leaves undefined."""
@@ -617,7 +568,7 @@ class Run:
         self.inexact = self.inexact | inexact
 
     def rounded(self, x: Rational, fmt: Float, mode: str) -> Rational:
-        """Round numbers to a format and mark those that change."""
+        """Round numbers and mark those that change."""
         result = rounded(x, fmt, mode)
         self.inexact = self.inexact | _differ(x, result)
         return result
@@ -648,7 +599,7 @@ class Run:
         return result
 
     def holds(self, condition: Condition, operations: Mapping[str, Operation]) -> Mask:
-        """Return a mask of elements for which a condition holds."""
+        """Return a mask of a condition."""
         ends = (compute(e, self.values, operations) for e in (condition.left, condition.right))
         return rational.compared(next(ends), condition.relation, next(ends))
 
@@ -707,7 +658,7 @@ def _reduced(choose: Operation, x: Rational) -> Rational:
 
 
 def _near_tie(x: Numbers, fmt: Float) -> Mask:
-    """Return a mask of values within one ulp of a tie between integers."""
+    """Within one ulp of a tie between integers."""
     below_point = fmt.mantissa - x.exponent
     has = (x.kind == FINITE) & (below_point > 0) & (below_point <= fmt.mantissa + 2)
     half = np.uint64(1) << np.where(has, below_point - 1, 0).astype(np.uint64)
@@ -716,7 +667,7 @@ def _near_tie(x: Numbers, fmt: Float) -> Mask:
 
 
 def _differ(x: Rational, there: Rational) -> Mask:
-    """Return a mask of different numbers. Zeros are equal, NaNs are not."""
+    """Zeros are equal, NaNs are not."""
     a, b = x.numbers, there.numbers
     same = (a.kind == b.kind) & (a.kind != NAN) & (a.significand == b.significand)
     same &= (a.significand == 0) | ((a.exponent == b.exponent) & (a.sign == b.sign))
@@ -724,7 +675,7 @@ def _differ(x: Rational, there: Rational) -> Mask:
 
 
 def compile_steps(spec: Spec, case: Case) -> CompiledSteps:
-    """Compile a case of steps. Raises SpecError for an unknown rule or type."""
+    """Compile a case of steps. Raises SpecError."""
     steps = spec.body_as(Steps)
     layout = layout_of(spec, case)
     outside = outside_of(steps, layout, case)
@@ -745,12 +696,12 @@ def layout_of(spec: Spec, case: Case) -> Layout:
 
 
 def outside_of(steps: Steps, layout: Layout, case: Case) -> Outside | None:
-    """Return the exclusion of a case, None if an answer is expected."""
+    """Return what excludes a case, None if an answer is expected."""
     return next((entry for entry in steps.outside if entry.has(layout, case)), None)
 
 
 def target_of(line: StepsLine, case: Case) -> DType:
-    """Return the target type of a conversion: an attribute's value, or the output type."""
+    """Return the target type of a conversion. Raises SpecError."""
     if not line.to:
         return case.outputs[0]
     value = str(case.attribute(line.to))
@@ -797,41 +748,25 @@ def _programs(compiled: CompiledSteps, spec: Spec) -> dict[tuple[str, str], Prog
 
 def _decisions(spec: Spec, outside: Outside | None) -> tuple[Decision, ...]:
     steps = spec.body_as(Steps)
+
+    def decision(
+        row: str, level: Level, cite: Cite, place: Place, cites: Sequence[tuple[str, Cite]] = ()
+    ) -> Decision:
+        readings = tuple(name for name, _ in cites) or ("",)
+        return decision_of(spec, (STEPS, row), level, cite, place, readings, cites)
+
     if outside is not None:
         row = f"outside: {outside.name}"
-        return (_decision(spec, row, "undefined", outside.cite, outside.place),)
+        return (decision(row, "undefined", outside.cite, outside.place),)
     cites = [(reading.name, reading.cite) for reading in steps.readings]
     rows = [
-        _decision(spec, "readings agree", steps.agreed, steps.cite, steps.place),
-        _decision(spec, "readings differ", "disputed", steps.cite, steps.place, cites),
-        _decision(spec, "nothing defined", "undefined", steps.cite, steps.place),
-        _decision(spec, "nothing rounded", steps.level, steps.cite, steps.place),
+        decision("readings agree", steps.agreed, steps.cite, steps.place),
+        decision("readings differ", "disputed", steps.cite, steps.place, cites),
+        decision("nothing defined", "undefined", steps.cite, steps.place),
+        decision("nothing rounded", steps.level, steps.cite, steps.place),
     ]
     if (values := steps.values) is not None:
-        name = f"values of {values.line}"
-        rows.append(_decision(spec, name, steps.level, values.cite, values.place))
-    rows += [
-        _decision(spec, one.name, "undefined", one.cite, one.place)
-        for one in steps.undefined
-        if not one.sign_only
-    ]
+        rows.append(decision(f"values of {values.line}", steps.level, values.cite, values.place))
+    opened = (one for one in steps.undefined if not one.sign_only)
+    rows += [decision(one.name, "undefined", one.cite, one.place) for one in opened]
     return tuple(rows)
-
-
-def _decision(
-    spec: Spec,
-    row: str,
-    level: Level,
-    cite: Cite,
-    place: Place,
-    cites: Sequence[tuple[str, Cite]] = (),
-) -> Decision:
-    readings = tuple(name for name, _ in cites) or ("",)
-    return decision_of(spec, (STEPS, row), level, cite, place, readings, cites)
-
-
-def _same(a: CallReading, b: CallReading) -> bool:
-    return all(
-        np.array_equal(one.codes, other.codes) and np.array_equal(one.patterns, other.patterns)
-        for one, other in zip(a.outputs, b.outputs, strict=True)
-    )

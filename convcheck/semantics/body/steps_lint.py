@@ -1,9 +1,4 @@
-"""Check the steps of a spec.
-
-Every case compiles or is excluded. Types of readings hold the data. Every row of a conversion rule
-is reached. Any two readings differ somewhere. Test values exist in their types. Examples hold under
-every reading.
-"""
+"""Check the steps of a spec: cases, types, rows, readings, test values and examples."""
 
 from __future__ import annotations
 
@@ -22,15 +17,10 @@ from convcheck.numerics.number import Bits, Codes
 from convcheck.numerics.order import positions
 from convcheck.numerics.rational import of_fractions, of_numbers
 from convcheck.numerics.words import OutsideFormatError, code_of
-from convcheck.rules.body.steps import Steps, StepsExample, StepsLine
+from convcheck.rules.body.steps import Steps, StepsExample
 from convcheck.rules.cases import cases
 from convcheck.rules.model import Case, DType, Spec
-from convcheck.semantics.body.steps import (
-    CompiledSteps,
-    Run,
-    layout_of,
-    target_of,
-)
+from convcheck.semantics.body.steps import CompiledSteps, layout_of, target_of
 from convcheck.semantics.body.table_lint import (
     Diagnostic,
     Proof,
@@ -38,7 +28,7 @@ from convcheck.semantics.body.table_lint import (
     rows_reached,
     rows_unreached,
 )
-from convcheck.semantics.expected import UNDEFINED, CallReading, Reading
+from convcheck.semantics.expected import UNDEFINED, CallReading, same
 from convcheck.semantics.program import Program
 from convcheck.streams import meant
 
@@ -71,11 +61,7 @@ def _names(spec: Spec, steps: Steps) -> Iterator[Diagnostic]:
         yield Diagnostic(steps.place, "two readings have the same name")
 
 
-# Types ---------------------------------------------------------------------------------------
-
-
 def _typed(steps: Steps, proof: Proof) -> Iterator[Diagnostic]:
-    """Yield readings that compute in a type that is not IEEE or too narrow for the data."""
     answered = [compiled for compiled in proof.compiled.values() if not compiled.outside]
     pairs = {(one, c.arithmetic(one), c.data): 0 for c in answered for one in steps.readings}
     for reading, work, data in pairs:
@@ -115,9 +101,6 @@ def _outside_of(dtype: DType, word: str) -> OutsideFormatError | None:
     return None
 
 
-# Conversions and readings --------------------------------------------------------------------
-
-
 def _reached(spec: Spec, answered: Sequence[CompiledSteps]) -> Iterator[Diagnostic]:
     reached: set[tuple[str, str]] = set()
     seen: set[Program] = set()
@@ -141,18 +124,15 @@ def _taken(steps: Steps, answered: Sequence[CompiledSteps]) -> Iterator[Diagnost
             if not left:
                 break
             for inputs in _tried(compiled, steps):
-                left -= _branches(compiled.lines[number], compiled.run(inputs))
+                run, branches = compiled.run(inputs), compiled.lines[number].branches
+                which = np.full(len(run.undefined), len(branches))
+                for i, branch in reversed([*enumerate(branches)]):
+                    which[run.holds(branch.condition, run.operations)] = i
+                left -= set(which.tolist())
         for i in sorted(left):
-            which = f"branch {i + 1}" if i < len(line.branches) else "what is after its branches"
-            said = f"nothing that was tried takes {which} of {line.name}"
+            what = f"branch {i + 1}" if i < len(line.branches) else "what is after its branches"
+            said = f"nothing that was tried takes {what} of {line.name}"
             yield Diagnostic(line.place, said, "the branches before it match, or ask other values")
-
-
-def _branches(line: StepsLine, run: Run) -> set[int]:
-    which = np.full(len(run.undefined), len(line.branches))
-    for i, branch in reversed(list(enumerate(line.branches))):
-        which[run.holds(branch.condition, run.operations)] = i
-    return set(which.tolist())
 
 
 def _told_apart(steps: Steps, answered: Sequence[CompiledSteps]) -> Iterator[Diagnostic]:
@@ -164,18 +144,11 @@ def _told_apart(steps: Steps, answered: Sequence[CompiledSteps]) -> Iterator[Dia
         computed.add(compiled.case.inputs)
         for inputs in _tried(compiled, steps):
             dues, _ = compiled.due([inputs])
-            alike = {(i, k) for i, k in alike if _same(dues[i], dues[k])}
+            alike = {(i, k) for i, k in alike if same(dues[i], dues[k])}
     for i, k in sorted(alike):
         one, other = steps.readings[i], steps.readings[k]
         message = f"readings {one.name!r} and {other.name!r} never differ in what was tried"
         yield Diagnostic(other.place, message, "drop one of them, or ask other values")
-
-
-def _same(one: Sequence[Reading], other: Sequence[Reading]) -> bool:
-    return all(
-        np.array_equal(a.codes, b.codes) and np.array_equal(a.patterns, b.patterns)
-        for a, b in zip(one, other, strict=True)
-    )
 
 
 def _tried(compiled: CompiledSteps, steps: Steps) -> Iterator[list[Bits]]:
@@ -191,7 +164,7 @@ def _tried(compiled: CompiledSteps, steps: Steps) -> Iterator[list[Bits]]:
 
 
 def _spread(compiled: CompiledSteps, words: dict[str, str]) -> list[Bits] | None:
-    """Return data around one and at halves; None if a type lacks a value."""
+    """Data around one and at halves; None if a type lacks a value."""
     others: list[Bits] = []
     for name, dtype in zip(compiled.names[1:], compiled.case.inputs[1:], strict=True):
         if _outside_of(dtype, words[name]):
@@ -216,7 +189,7 @@ def _about_one(fmt: Numeric) -> Codes:
 def _at_halves(
     compiled: CompiledSteps, others: Sequence[Bits], ends: Codes | None = None
 ) -> Iterator[Codes]:
-    """Yield the data that bring the last line next to a half, if the spec has an inverse."""
+    """Data that bring the last line next to a half, if the spec has an inverse."""
     if compiled.steps.back is None:
         return
     known = dict(zip(compiled.names[1:], others, strict=True))
@@ -234,9 +207,6 @@ def _at_halves(
     data, _ = compiled.brought(of_fractions(fractions), values)
     mask = data.dtype.type((1 << cast(Numeric, compiled.data.format).bits) - 1)
     yield from (data, (data + 1) & mask, (data - 1) & mask)
-
-
-# Examples ------------------------------------------------------------------------------------
 
 
 def replay(spec: Spec, example: StepsExample, proof: Proof) -> Iterator[Diagnostic]:

@@ -1,10 +1,7 @@
 """Check that tables are complete, reachable and cited, and that examples hold.
 
-Case words compare x or [x] with a few thresholds, so codes form segments on which all words are
-constant. The ends of segments, values at the ends of the destination and special values represent
-all inputs. A program ends with `else`, so every input is decided. A row that no representative
-reaches is unreachable. Texts are represented by samples of the spellings and by thresholds in
-decimal.
+The ends of segments, on which all case words are constant, values at the ends of the destination
+and special values represent all inputs. Samples and thresholds in decimal represent texts.
 """
 
 from __future__ import annotations
@@ -23,7 +20,7 @@ from convcheck.numerics.number import Bits, Texts, from_fractions
 from convcheck.numerics.order import around, each_once, special_codes
 from convcheck.numerics.words import code_of, spell_fraction
 from convcheck.rules.cases import defaults, make_case, pairs_outside
-from convcheck.rules.model import Case, Spec, TableExample, Value
+from convcheck.rules.model import Case, Spec, TableExample
 from convcheck.semantics.answers_at import run_program
 from convcheck.semantics.evaluate import compile_case
 from convcheck.semantics.expected import EXACT, PATTERNS
@@ -31,7 +28,7 @@ from convcheck.semantics.program import Program
 from convcheck.semantics.segments import segments
 from convcheck.semantics.vocabulary import DIGITS
 
-#: The ends of the segments of conversions: most versions of an operator say the same of most.
+# of segments of conversions, which most versions of an operator share
 _ENDS: dict[Hashable, list[int]] = {}
 
 
@@ -41,7 +38,6 @@ class Diagnostic:
 
     place: Place
     message: str
-    #: how to fix it, or ''
     hint: str = ""
 
     @staticmethod
@@ -50,7 +46,7 @@ class Diagnostic:
         return Diagnostic(error.place or spec.place, error.message, error.hint)
 
     def of(self, specs: Sequence[str]) -> str:
-        """Return the diagnostic in words, for the specs that have it."""
+        """Return the diagnostic in words."""
         more = f" and {len(specs) - 1} more" if len(specs) > 1 else ""
         hint = f"\n  hint: {self.hint}" if self.hint else ""
         return f"{self.place}: {specs[0]}{more}: {self.message}{hint}"
@@ -62,9 +58,8 @@ class Proof:
 
     spec: str
     cases: int = 0
-    #: the decided cases, compiled
     compiled: dict[Case, Any] = field(default_factory=dict)
-    #: (case, representative input) pairs, each decided by one row
+    #: pairs of a case and a representative input
     points: int = 0
     diagnostics: list[Diagnostic] = field(default_factory=list)
 
@@ -92,11 +87,8 @@ def prove(spec: Spec, proof: Proof) -> Iterator[Diagnostic]:
                 yield Diagnostic(row.place, f"row {row.label!r} is unreachable", hint)
 
 
-# Representatives ------------------------------------------------------------------------------
-
-
 def representatives(spec: Spec, case: Case, program: Program) -> Bits:
-    """Return inputs that represent every case class of a case."""
+    """Return inputs that represent all of a case."""
     source, target = case.inputs[0].format, case.outputs[0].format
     thresholds = _thresholds(spec, target)
     if isinstance(source, Text):
@@ -159,18 +151,14 @@ def rows_unreached(
             yield Diagnostic(row.place, message, hint)
 
 
-# Findings -------------------------------------------------------------------------------------
-
-
 def _levels(spec: Spec) -> Iterator[Diagnostic]:
     for rule in spec.rules:
         for cell in (cell for row in rule.rows for cell in row.cells):
             free = all(outcome.word == "undefined" for outcome in cell.outcomes)
             if free != (cell.level == "undefined"):
                 message = f"outcome {cell.text!r} at level {cell.level}"
-                yield Diagnostic(
-                    cell.place, message, "`undefined` is an outcome of that level only"
-                )
+                hint = "`undefined` is an outcome of that level only"
+                yield Diagnostic(cell.place, message, hint)
             names = [outcome.reading for outcome in cell.outcomes]
             if len(set(names)) != len(names):
                 yield Diagnostic(cell.place, "two readings have the same name")
@@ -199,9 +187,6 @@ def _outside(spec: Spec) -> Iterator[Diagnostic]:
             yield Diagnostic(entry.rule.place, message, "remove it")
 
 
-# Examples -------------------------------------------------------------------------------------
-
-
 def replay(spec: Spec, example: TableExample, proof: Proof) -> Iterator[Diagnostic]:
     """Yield what an example contradicts."""
     case = _case_of(spec, example)
@@ -223,7 +208,6 @@ def replay(spec: Spec, example: TableExample, proof: Proof) -> Iterator[Diagnost
 
 def _case_of(spec: Spec, example: TableExample) -> Case:
     known = {a.name: a for a in spec.attributes}
-    said: dict[str, Value] = dict(defaults(spec, example.target))
-    for name, value in example.attributes:
-        said[name] = known[name].value_of(str(value))
+    own = {name: known[name].value_of(str(value)) for name, value in example.attributes}
+    said = dict(defaults(spec, example.target)) | own
     return make_case(spec, example.source, example.target, tuple(said.items()))

@@ -1,4 +1,4 @@
-"""(Spec, Case, causes) -> what a wrong sequence gives for a call: the formula with their edits."""
+"""The answers of wrong sequences: a formula with the edits of causes."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from convcheck.rules.causes import Cause
 from convcheck.rules.expression import Expression, renamed
 from convcheck.rules.hop import MAGNITUDE, NEGATED, WHOLE, Hop
 from convcheck.rules.model import Case, DType, Spec
+from convcheck.rules.rule import ELSE
 from convcheck.semantics.body.formula import UndefinedError, call_reading, compile_formula
 from convcheck.semantics.body.sequence import Sequences
 from convcheck.semantics.expected import DEADLY, REFUSED, Call, CallReading, WrongCall
@@ -35,33 +36,35 @@ Arguments = tuple[tuple[frozenset[str], Hop], ...]  # types of an argument -> wh
 
 @dataclass(frozen=True)
 class _Sequence:
-    """A wrong sequence."""
-
-    #: What arguments go through.
     arguments: Arguments
     length: FormulaWay
     element: FormulaWay
-    #: The mode of conversions to float types.
+    #: of conversions to float types
     mode: str
-    #: What elements go through before they become one of the output's type.
+    #: of elements, before conversion to the output's type
     hops: tuple[Hop, ...]
-    #: The mode by which they do, '' for that of the formula.
+    #: the mode of that conversion, '' for the formula's
     rounds: str
 
 
-class WrongFormulas:
-    """What becomes of some calls by wrong sequences. What causes have in common is made once."""
+class WrongCalls:
+    """Wrong sequences for some calls. What causes have in common is made once."""
 
     def __init__(self, spec: Spec, case: Case, calls: Sequence[Call]) -> None:
-        """Take the calls of a case."""
         self.right, self.case, self.calls = compile_formula(spec, case), case, calls
         self.formula, self.output = self.right.formula, cast(Numeric, case.outputs[0].format)
         self._sequences: dict[Hashable, Sequences | None] = {}
 
     def __call__(self, causes: Sequence[Cause]) -> Iterator[WrongCall]:
-        """Yield what the calls become, one for each reading that is left."""
-        if any(c.under or _has_table(c) or not _is_of(c, self.case) for c in causes):
+        """Yield the wrong calls, one for each reading."""
+        rows = (row for cause in causes for rule in cause.rules for row in rule.rows)
+        if any(row.label != ELSE for row in rows):  # for some values only: elements have no codes
             return
+        ends = [(source, self.case.outputs[0]) for source in self.case.inputs]
+        for cause in causes:
+            fits = cause.is_for if cause.call else cause.converts
+            if cause.under or not all(fits(*each) for each in ends):
+                return
         edits = [cause.call for cause in causes if isinstance(cause.call, FormulaEdit)]
         arguments = tuple(entry for edit in edits for entry in edit.arguments)
         hops = tuple(hop for cause in causes for hop in cause.hops)
@@ -74,7 +77,6 @@ class WrongFormulas:
     def _edited(
         self, edits: Sequence[FormulaEdit], length: FormulaWay, element: FormulaWay
     ) -> tuple[FormulaWay, FormulaWay]:
-        """Return the ways to compute length and elements with what edits say of them."""
         for edit in edits:
             if edit.length:
                 length = self._changed(length, edit.length, self.formula.length)
@@ -94,7 +96,6 @@ class WrongFormulas:
         return replace(way, **{**changes, **plain, "expression": expression})
 
     def _answer(self, wrong: _Sequence, i: int) -> CallReading | None:
-        """Return what a call gives; None where it is not said."""
         key = wrong.arguments, i
         try:
             if key not in self._sequences:
@@ -119,16 +120,13 @@ class WrongFormulas:
         return call_reading("", codes, self.case.outputs[0], found.free_zero)
 
     def _codes(self, values: Sequence[Fraction], hops: Sequence[Hop], mode: str) -> Codes:
-        """Return codes of the output's type: low bits, or the largest float, on overflow."""
+        """On overflow, low bits or the largest float."""
         last = Hop(self.case.outputs[0], mode, "wrap")
         x = _gone(from_fractions([*values]), (*hops, last), self.output)
         return encode(self.output, round_to(x, self.output, MODES[mode]).magnitude, x.sign)
 
     def _made(self, through: Arguments, call: Call) -> Sequences | None:
-        """Return the sequences of changed arguments, None for NaN or infinity.
-
-        Raises BeyondError.
-        """
+        """None for NaN or infinity. Raises BeyondError."""
         try:
             values, has_minus_zero = self.right.arguments(call)
         except UndefinedError:
@@ -141,10 +139,7 @@ class WrongFormulas:
 
 
 def _gone(x: Numbers, hops: Sequence[Hop], fmt: Numeric) -> Numbers:
-    """Apply hops to finite numbers. Only a float keeps the sign of a zero.
-
-    Raises BeyondError on infinity, and SpecError for hops of codes, texts or bits.
-    """
+    """Raises BeyondError on infinity, and SpecError for hops of codes, texts or bits."""
     for hop in hops:
         of_codes = hop.subnormals or hop.by_code or hop.normal_only or hop.no_specials
         if of_codes or (isinstance(hop.type, str) and hop.type not in (WHOLE, MAGNITUDE, NEGATED)):
@@ -156,16 +151,3 @@ def _gone(x: Numbers, hops: Sequence[Hop], fmt: Numeric) -> Numbers:
         if not (isinstance(hop.type, DType) and isinstance(hop.type.format, Float)):
             x = replace(x, sign=x.sign & (x.significand != 0))
     return x
-
-
-def _has_table(cause: Cause) -> bool:
-    """Return whether a cause says what becomes of some values only: elements have no codes."""
-    return any(row.label != "else" for rule in cause.rules for row in rule.rows)
-
-
-def _is_of(cause: Cause, case: Case) -> bool:
-    """Return whether a cause is for the types of a case."""
-    ends = [(source, case.outputs[0]) for source in case.inputs]
-    if cause.call:
-        return all(cause.is_for(*each) for each in ends)
-    return all(cause.converts(*each) for each in ends)

@@ -1,6 +1,4 @@
-"""(Spec, Case, causes) -> what a wrong promotion gives for a call: an edited matrix, run as the
-right one.
-"""
+"""The answers of wrong promotions: a matrix with the edits of causes."""
 
 from __future__ import annotations
 
@@ -29,13 +27,7 @@ from convcheck.rules.call_edits import (
 )
 from convcheck.rules.causes import Cause
 from convcheck.rules.model import Case, DType, Spec
-from convcheck.semantics.body.matrix import (
-    CompiledMatrix,
-    FoundCell,
-    conversion,
-    find,
-    pairs_of,
-)
+from convcheck.semantics.body.matrix import CompiledMatrix, FoundCell, conversion, find, pairs_of
 from convcheck.semantics.expected import (
     EXACT,
     REFUSED,
@@ -48,22 +40,23 @@ from convcheck.semantics.expected import (
 _REFUSED = CallReading("", pattern=REFUSED)
 
 
-class WrongMatrices:
-    """What becomes of some calls by wrong promotions."""
+class WrongCalls:
+    """Wrong promotions of some calls."""
 
     def __init__(self, spec: Spec, case: Case, calls: Sequence[Call]) -> None:
-        """Take the calls of a case."""
         self.spec, self.case, self.calls = spec, case, calls
         found = find(spec, case.inputs, case.ranks, case.attributes)
         self._right = _key(self._compiled(found, ((), ())), _flushed((), case, found))
 
     def __call__(self, causes: Sequence[Cause]) -> Iterator[WrongCall]:
-        """Yield the wrong calls of each reading: with all values converted, and without needless
-        ones.
-        """
+        """Yield each reading with all values converted, and without needless conversions."""
         with suppress(SpecError):
             found, sources = self._found(causes), self.case.inputs
-            everywhere = tuple(_applied(causes, source, found.target) for source in sources)
+            changing = [cause for cause in causes if cause.rules or cause.rounds]
+            everywhere = tuple(
+                tuple(c for c in changing if c.is_for(*ends) and c.converts(*ends))
+                for ends in ((source, found.target) for source in sources)
+            )
             pairs = zip(sources, everywhere, strict=True)
             converted = tuple(() if t == found.target else each for t, each in pairs)
             flushed = _flushed(causes, self.case, found)
@@ -78,7 +71,6 @@ class WrongMatrices:
                         yield WrongCall(key, partial(self._answer, made, flushed))
 
     def _compiled(self, found: FoundCell, applied: Sequence[tuple[Cause, ...]]) -> CompiledMatrix:
-        """Return the conversion of each input with edits of causes, none for a refused pair."""
         if all(reading.refused for reading in found.answer.readings):
             return CompiledMatrix(found, (), (), ())
         pairs = zip(self.case.inputs, applied, strict=True)
@@ -86,7 +78,7 @@ class WrongMatrices:
         return CompiledMatrix(found, tuple(made), (), ())
 
     def _found(self, causes: Sequence[Cause]) -> FoundCell:
-        """Return the cell with the edits of causes. Raises SpecError where there is none."""
+        """Raises SpecError."""
         attributes = dict(self.case.attributes)
         for cause in causes:
             if any(name not in attributes for name, _ in cause.under):
@@ -100,20 +92,18 @@ class WrongMatrices:
         return found
 
     def _answer(self, made: CompiledMatrix, flushed: Sequence[bool], i: int) -> CallReading:
-        """Return what a call gives."""
         pairs = zip(made.outputs(self.calls[i]), flushed, strict=True)
         return CallReading("", tuple(_with_zeros(one) if flush else one for one, flush in pairs))
 
 
 def _key(made: CompiledMatrix, flushed: Sequence[bool]) -> Hashable:
-    """Return a key: equal keys mean equal answers."""
     refused = tuple(reading.refused for reading in made.found.answer.readings)
     said = tuple(each.program.meaning for each in made.conversions)
     return made.found.target, refused, said, tuple(flushed)
 
 
 def _flushed(causes: Sequence[Cause], case: Case, found: FoundCell) -> tuple[bool, ...]:
-    """Return whether causes flush what comes of each input."""
+    """Whether causes flush what comes of each input."""
     some = [c for c in causes if isinstance(c.call, MatrixEdit) and c.call.flushes]
     floats = isinstance(found.target.format, Float)
     return tuple(floats and any(c.is_for(t, found.target) for c in some) for t in case.inputs)
@@ -129,17 +119,8 @@ def _with_zeros(output: ExpectedOutput) -> ExpectedOutput:
     return replace(output, codes=cast(Codes, codes))
 
 
-def _applied(causes: Sequence[Cause], source: DType, target: DType) -> tuple[Cause, ...]:
-    """Return the causes that change how values of a type are converted."""
-    some = (cause for cause in causes if cause.rules or cause.rounds)
-    return tuple(c for c in some if c.is_for(source, target) and c.converts(source, target))
-
-
-# Cells -------------------------------------------------------------------------------------------
-
-
 def _has(cell: CellEdit, case: Case) -> bool:
-    """Return whether an edit is for the two types of a case, in either order."""
+    """Whether an edit is for the two types of a case, in either order."""
     return case.inputs[0] != case.inputs[1] and any(
         pair[0] in cell.of[0] and pair[1] in cell.of[1] and cell.ranks in ((), kinds)
         for pair, kinds in pairs_of(case.inputs, case.ranks)
@@ -147,7 +128,6 @@ def _has(cell: CellEdit, case: Case) -> bool:
 
 
 def _edited(spec: Spec, case: Case, found: FoundCell, cell: CellEdit, guarded: bool) -> FoundCell:
-    """Return a cell with what an edit says of it."""
     if cell.gives not in (REFUSED_UNSAFE, ACCEPTED):
         types = tuple(spec.body_as(Matrix).named.values())
         return replace(found, target=_type_as(cell.gives, case, found.target, types))
@@ -157,7 +137,7 @@ def _edited(spec: Spec, case: Case, found: FoundCell, cell: CellEdit, guarded: b
 
 
 def _type_as(word: str, case: Case, target: DType, types: Sequence[DType]) -> DType:
-    """Return a type by its name or the word for it, where there is one; else that of the spec."""
+    """The type that a word means, else that of the spec."""
     if word in (FIRST, WIDER):
         return case.inputs[0] if word == FIRST else max(case.inputs, key=_bits)
     kind, bits = _kind(target), _bits(target)

@@ -1,4 +1,4 @@
-"""(Spec, Case, causes) -> what wrong steps give for calls: edited steps, run as the right ones."""
+"""The answers of wrong steps: steps with the edits of causes."""
 
 from __future__ import annotations
 
@@ -36,11 +36,10 @@ _REFUSED = CallReading("", pattern=REFUSED)
 Outputs = list[Reading]  # each of all calls, end to end
 
 
-class WrongSteps:
-    """What becomes of some calls by wrong steps. All calls are computed at once, end to end."""
+class WrongCalls:
+    """Wrong steps for some calls, computed at once, end to end."""
 
     def __init__(self, spec: Spec, case: Case, calls: Sequence[Call]) -> None:
-        """Take the calls of a case."""
         self.spec, self.case, self.calls = spec, case, calls
         self.steps, layout = spec.body_as(Steps), layout_of(spec, case)
         self._shapes = dict(layout.shapes)
@@ -50,7 +49,7 @@ class WrongSteps:
         self._parts = [slice(*ends_of) for ends_of in pairwise(ends)]
 
     def __call__(self, causes: Sequence[Cause]) -> Iterator[WrongCall]:
-        """Yield the wrong calls, one for each remaining reading."""
+        """Yield the wrong calls, one for each reading."""
         edits = [cause.call for cause in causes if isinstance(cause.call, StepsEdit)]
         if equal := [edit.equal for edit in edits if edit.equal]:
             types = dict(zip(self._shapes, self.case.inputs, strict=True))
@@ -73,7 +72,7 @@ class WrongSteps:
                 yield WrongCall(key, partial(self._answer, made, outputs))
 
     def _made(self, edits: Sequence[StepsEdit], causes: Sequence[Cause]) -> CompiledSteps | None:
-        """Return the steps with edits, without programs; None where they cannot be computed."""
+        """The steps with edits, without programs; None if they cannot be computed."""
         attributes = dict(self.case.attributes)
         for cause in causes:
             attributes |= dict(cause.under)
@@ -92,10 +91,14 @@ class WrongSteps:
             case, steps, tuple(inputs), False, (), {},
             mode=mode, first=first, meets=meets,
         )  # fmt: skip
-        return made if _is_computable(made) else None
+        known = {*made.steps.numbers, *made.names}
+        for line in made.lines:
+            if not all(names_in(expression) <= known for expression in line.expressions):
+                return None
+            known.add(line.name)
+        return made
 
     def _has(self, causes: Sequence[Cause]) -> bool:
-        """Return whether causes are for the case."""
         ends, attributes = (self.case.inputs[0], self.case.outputs[0]), dict(self.case.attributes)
         converts = any(line.be is None for line in self.steps.lines)
         return (
@@ -106,7 +109,6 @@ class WrongSteps:
         )
 
     def _fits(self, edit: StepsEdit) -> bool:
-        """Return whether the case has the lines, inputs and tensors that an edit needs."""
         several = any(dims for dims in [*self._shapes.values()][1:])
         return (
             edit.lines.keys() <= {line.name for line in self.steps.lines}
@@ -116,7 +118,7 @@ class WrongSteps:
         )
 
     def _run(self, made: CompiledSteps, causes: Sequence[Cause]) -> list[Outputs]:
-        """Return what steps give under each reading whose conversions the causes leave possible."""
+        """Only readings whose conversions the causes leave possible."""
         programs: dict[tuple[str, str], Program] = {}
         readings: list[StepsReading] = []
         given = asked_by_rules(self.spec, made.case)
@@ -137,22 +139,19 @@ class WrongSteps:
 
     @cached_property
     def _right(self) -> set[object]:
-        """What the steps give without edits, under each reading."""
         return {_key(outputs) for outputs in self._run(self._plain, ())}
 
     @cached_property
     def _unpaired(self) -> Mask:
-        """Which elements are unpaired, of all calls."""
         return np.concatenate([unpaired(self._plain, call) for call in self.calls])
 
     def _merged(self, outputs: Outputs, others: Outputs) -> Outputs:
-        """Return the one output with the elements that are not unpaired of other steps."""
         [one], [other] = outputs, others
         codes = np.where(self._unpaired, one.codes, other.codes)
         return [Reading(codes, np.where(self._unpaired, one.patterns, other.patterns))]
 
     def _answer(self, made: CompiledSteps, found: Outputs, i: int) -> CallReading | None:
-        """Return what a call gives; None of no elements, of which none is the largest."""
+        """None of no elements, of which none is the largest."""
         data = self.calls[i][0]
         if made.reduces and not data.size:
             return None
@@ -164,9 +163,7 @@ def _key(found: Outputs) -> object:
 
 
 def unpaired(made: CompiledSteps, call: Call) -> Mask:
-    """Return which elements of a call share their byte with none, or with one that meets another
-    element of the second input; shape (n,). No output of a byte or more has any.
-    """
+    """Return a mask of elements alone in their byte, or there with one that meets another."""
     data, bits = call[0], cast(Numeric, made.output.format).bits
     together = max(8 // bits, 1)
     met = np.full(-(-data.size // together) * together, -1)
@@ -178,7 +175,7 @@ def unpaired(made: CompiledSteps, call: Call) -> Mask:
 
 
 def _edited(steps: Steps, edit: StepsEdit) -> Steps:
-    """Return steps with an edit. A text may leave open what is not finite: a runtime gives it."""
+    """A text may leave open what is not finite: a runtime gives it."""
     return replace(
         steps,
         lines=tuple(_line(line, edit.lines.get(line.name, {})) for line in steps.lines),
@@ -188,17 +185,7 @@ def _edited(steps: Steps, edit: StepsEdit) -> Steps:
 
 
 def _line(line: StepsLine, changes: Changes) -> StepsLine:
-    """Return a line with changes. A conversion keeps its rule, and what needs no input the same."""
+    """A conversion keeps its rule, and what needs no input the same."""
     kept = {"be", "branches"} if line.be is None else set()
     kept |= set() if line.otherwise else {"otherwise"}
     return replace(line, **{field: one for field, one in changes.items() if field not in kept})
-
-
-def _is_computable(made: CompiledSteps) -> bool:
-    """Return whether each expression is over inputs that there are, and lines before it."""
-    known = {*made.steps.numbers, *made.names}
-    for line in made.lines:
-        if not all(names_in(expression) <= known for expression in line.expressions):
-            return False
-        known.add(line.name)
-    return True
