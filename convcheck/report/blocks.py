@@ -1,7 +1,4 @@
-"""Blocks that pages consist of.
-
-A page is a generator of blocks. Only renderers know widths. Styles are rich's, such as 'bold red'.
-"""
+"""Blocks of a page. Only renderers know widths. Styles are rich's, such as 'bold red'."""
 
 from __future__ import annotations
 
@@ -48,7 +45,7 @@ Role = Literal["plain", "sign", "exponent", "mantissa"]
 
 @dataclass(frozen=True)
 class Piece:
-    """A piece of a line, its role, and whether it is wrong."""
+    """A piece of a line."""
 
     text: str
     role: Role = "plain"
@@ -66,7 +63,7 @@ def line_of(letters: list[Piece]) -> Pieces:
 
 @dataclass(frozen=True)
 class CodeInWords:
-    """An input, expected value or answer: bits, value and code, or words if it has no bits."""
+    """An input, expected value or answer."""
 
     #: input, expected or got.
     label: str
@@ -109,7 +106,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Fitting:
-    """Alternatives: a terminal shows the first that fits, or else the last."""
+    """Alternatives: the first that fits, or else the last."""
 
     ways: Sequence[Sequence[Block]]
 
@@ -143,7 +140,7 @@ def under(text: Said, style: str = "", hang: int = 0, right: Said = "") -> Text:
 
 
 def field(label: str, text: Said, style: str = "", right: Said = "", indent: int = 0) -> Text:
-    """Return a paragraph after a dim label, in the column of fields."""
+    """Return a paragraph after a dim label."""
     padded = label.ljust(LABEL) if len(label) < LABEL else f"{label}  "
     return Text(text, style, indent, label=[(padded, "dim")], right=right)
 

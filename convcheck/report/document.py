@@ -55,7 +55,7 @@ class Document:
 
     @cached_property
     def cases(self) -> dict[str, tuple[CaseReport, ...]]:
-        """Return the cases with their failures, by spec, in plan order."""
+        """The cases with their failures, by spec, in plan order."""
         return {spec: tuple(map(self._case, found)) for spec, found in by_spec(self.result).items()}
 
     def _case(self, found: CaseResult) -> CaseReport:
@@ -66,7 +66,7 @@ class Document:
 
     @cached_property
     def findings(self) -> list[Finding]:
-        """Return the findings, the most serious first."""
+        """The findings, the most serious first."""
         failures = (one for some in self.cases.values() for case in some for one in case.failures)
         return findings_of(failures, self.result.backend.address)
 
@@ -74,12 +74,12 @@ class Document:
 
     @property
     def backend(self) -> str:
-        """Return the backend's name and version."""
+        """The backend's name and version."""
         return clean(f"{self.result.backend.name} {self.result.backend.version}")
 
     @property
     def setting(self) -> tuple[str, ...]:
-        """Return the tier, gate, shard and coverage."""
+        """The tier, gate, shard and coverage."""
         shard = self.result.shard
         of = f", shard {shard.index} of {shard.of}" if shard else ""
         first = f"{self.result.tier} tier, gate: {self.result.level}{of}"
@@ -92,7 +92,7 @@ class Document:
 
     @cached_property
     def coverage(self) -> list[tuple[str, Sequence[str]]]:
-        """Return the kinds of coverage with their case ids, the most complete first."""
+        """The kinds of coverage with their case ids, the most complete first."""
         found: list[tuple[str, Sequence[str]]] = []
         for coverage, words in _WORDS.items():
             asked = (c for c in self.result.cases if c.checked and c.coverage == coverage)
@@ -102,7 +102,7 @@ class Document:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Return remarks on the whole run."""
+        """Remarks on the whole run."""
         return tuple(map(clean, self.result.remarks))
 
     @cached_property
@@ -111,36 +111,36 @@ class Document:
 
     @property
     def verdict(self) -> str:
-        """Return PASS, FAIL, INTERRUPTED or NOTHING JUDGED."""
+        """PASS, FAIL, INTERRUPTED or NOTHING JUDGED."""
         return self._summary[0]
 
     @property
     def reasons(self) -> list[str]:
-        """Return the reasons for the verdict, then other counts."""
+        """The reasons for the verdict, then other counts."""
         return self._summary[1]
 
     # Counts and matrices -------------------------------------------------------------------------
 
     @property
     def counted(self) -> str:
-        """Return the counted unit: values or calls, or "asked" for both."""
+        """The counted unit: values or calls, or "asked" for both."""
         asked = {c.case.whole_calls for c in self.result.cases}
         return "asked" if len(asked) > 1 else "calls" if True in asked else "values"
 
     @cached_property
     def statuses(self) -> tuple[Status, ...]:
-        """Return the statuses with cases, the worst first."""
+        """The statuses with cases, the worst first."""
         found = {case.status for some in self.cases.values() for case in some}
         return tuple(status for status in STATUSES if status in found)
 
     @cached_property
     def matrices(self) -> dict[str, StatusMatrix]:
-        """Return the matrix of each spec."""
+        """The matrix of each spec."""
         return {s: matrix((c.case, c.status) for c in some) for s, some in self.cases.items()}
 
     @cached_property
     def failing(self) -> dict[str, StatusMatrix]:
-        """Return the rows and columns with unexcused failures, for each spec that has some."""
+        """The rows and columns with unexcused failures, for each spec that has some."""
         some = {s: [c.case for c in found if c.fails] for s, found in self.cases.items()}
         return {s: part_with(self.matrices[s], found) for s, found in some.items() if found}
 
@@ -148,23 +148,23 @@ class Document:
 
     @cached_property
     def diagnosis(self) -> Diagnosis:
-        """Return the causes of the run and their explained cases."""
+        """The causes of the run and their explained cases."""
         return gathered(self.result.cases, self.result.causes)
 
     @cached_property
     def causes(self) -> tuple[ToldCause, ...]:
-        """Return the causes of unexcused failures, the most harmful first."""
+        """The causes of unexcused failures, the most harmful first."""
         run = self.result
         return told_causes(self.diagnosis, run.backend.address, run.level, self.types, run.whole)
 
     @cached_property
     def explained_by(self) -> Mapping[str, ToldCause]:
-        """Return the cause of each explained case, by case id."""
+        """The cause of each explained case, by case id."""
         return {case.id: one for one in self.causes for case in one.cases}
 
     @cached_property
     def unexplained(self) -> list[Finding]:
-        """Return the unexcused findings of unexplained cases."""
+        """The unexcused findings of unexplained cases."""
         explained = letters_of(self.causes)
         failures = (one for some in self.cases.values() for case in some for one in case.failures)
         left = [one for one in failures if one.case.id not in explained and not one.excuse]
@@ -172,7 +172,7 @@ class Document:
 
     @cached_property
     def letters(self) -> dict[str, StatusMatrix]:
-        """Return the matrices of failing operators with letters of causes; empty without causes."""
+        """The matrices of failing operators with letters of causes; empty without causes."""
         matrices = (self.matrices, self.failing if self.causes else {})
         return lettered_matrices(self.cases, matrices, letters_of(self.causes), self.types)
 
@@ -180,7 +180,7 @@ class Document:
 
     @cached_property
     def problems(self) -> list[Problem]:
-        """Return the problems of the known-failures list."""
+        """The problems of the known-failures list."""
         found = []
         for one in self.result.problems:
             repair = "".join(
@@ -191,7 +191,6 @@ class Document:
 
 
 def _to_repair(result: RunResult) -> str:
-    """Count the wrong entries: 3 entries of known.toml to repair (2 stale, 1 changed)."""
     counts = Counter(problem.kind for problem in result.problems)
     each = ", ".join(f"{number(n)} {kind}" for kind, n in counts.items())
     entry = plural(len(result.problems), "entry", "entries")
@@ -246,7 +245,6 @@ def _outcome(
 
 
 def _asked(by_noun: Mapping[str, CaseCounts], wrong: bool) -> Iterator[str]:
-    """Yield counts of judged values and calls, of tested ones if they differ, and if `wrong`."""
     for noun, counts in by_noun.items():
         said = plural(counts.values_judged, noun)
         if counts.values_judged != counts.checked:

@@ -44,7 +44,7 @@ class ElementCell:
 
 @dataclass(frozen=True)
 class Elements:
-    """Elements of tensors side by side: inputs of the output's shape, expected and actual."""
+    """Elements of tensors side by side."""
 
     #: The columns' names. The last two are the expected value and the answer.
     heads: tuple[str, ...]
@@ -71,7 +71,7 @@ class Labelled:
 
 @dataclass(frozen=True)
 class CallInWords:
-    """An example of a call: types and shapes, then elements around the first difference."""
+    """An example of a call."""
 
     #: Types and shapes of inputs, expected outputs and answer.
     lines: tuple[Labelled, ...]
@@ -90,7 +90,7 @@ def labels(verdict: Verdict) -> tuple[str, str]:
 
 
 def element_in_words(case: Case, example: Example, verdict: Verdict) -> tuple[CodeInWords, ...]:
-    """Return an example of an element: inputs, expected value, answer."""
+    """Return the inputs, expected value and answer of an element."""
     target = case.outputs[0].format
     due, came = labels(verdict)
     wanted = code_in_words(due, target, example.expected)
@@ -115,12 +115,11 @@ def code_in_words(label: str, fmt: Format, word: Word) -> CodeInWords:
     if isinstance(word, str) or isinstance(fmt, Text):
         return CodeInWords(label, words=pattern(word) or cut(quote(str(word)), LONG))
     return CodeInWords(
-        label, tuple(bit_lines(fmt, word)), spell(fmt, word), f"({hexadecimal(fmt, word)})"
+        label, tuple(_bit_lines(fmt, word)), spell(fmt, word), f"({hexadecimal(fmt, word)})"
     )
 
 
-def bit_lines(fmt: Numeric, code: int) -> Iterator[Pieces]:
-    """Yield a code's bits in lines: a float's fields, an integer's nibbles."""
+def _bit_lines(fmt: Numeric, code: int) -> Iterator[Pieces]:
     if isinstance(fmt, Float):
         fields = [Piece(bits, role) for role, bits in _fields(fmt, code)]
         yield tuple(one for field in fields for one in (Piece(" "), field))[1:]
@@ -171,15 +170,14 @@ def call_in_words(
     inputs: bool = True,
     most: int = MOST,
 ) -> CallInWords:
-    """Return a call in words: inputs, types and shapes, elements around the first difference.
+    """Return a call in words, with at most `most` elements around the first difference.
 
-    `named` adds the closest reading. Without `inputs`, they are omitted. At most `most` elements
-    are shown.
+    `named` adds the closest reading.
     """
     several = len(example.inputs) > 1
     lines = [
         Labelled(f"input {i}" if several else "input", "  ".join(said))
-        for i, said in enumerate(inputs_in_words(example) if inputs else (), 1)
+        for i, said in enumerate(_inputs_in_words(example) if inputs else (), 1)
     ]
     due, got, heads = example.expected, example.got, labels(verdict)
     if got is None or isinstance(due, str):
@@ -189,7 +187,7 @@ def call_in_words(
     reading = f"; closest reading: {example.reading}" if named and example.reading else ""
     lines.append(Labelled(heads[0], forms(due) + reading))
     lines.append(Labelled(heads[1], forms(got), _form_differs(example)))
-    return CallInWords(tuple(lines), elements_of(example, heads, most), example.message)
+    return CallInWords(tuple(lines), _elements_of(example, heads, most), example.message)
 
 
 def _nothing(example: CallExample, verdict: Verdict) -> str:
@@ -208,8 +206,7 @@ def forms(strips: tuple[Strip, ...]) -> str:
     return "; ".join(map(type_and_shape, strips))
 
 
-def inputs_in_words(example: CallExample) -> Iterator[tuple[str, str]]:
-    """Yield type, shape and first elements of each input, or the element behind a difference."""
+def _inputs_in_words(example: CallExample) -> Iterator[tuple[str, str]]:
     differs = example.difference is not None and example.difference[1] >= 0
     for strip, word in zip_longest(example.inputs, example.arguments if differs else ()):
         several = word is not None and prod(strip.shape) > 1
@@ -239,11 +236,9 @@ def spelled(strip: Strip, word: Word, codes: bool = True) -> str:
     return f"{said} ({code_text(strip.format, word)})" if codes else said
 
 
-def elements_of(example: CallExample, labels: tuple[str, str], most: int = MOST) -> Elements | None:
-    """Return the elements around the first difference, with inputs of the same shape.
-
-    None if the types differ or a tensor is missing.
-    """
+def _elements_of(
+    example: CallExample, labels: tuple[str, str], most: int = MOST
+) -> Elements | None:
     due, got = example.expected, example.got
     output = example.difference[0] if example.difference else 0
     if isinstance(due, str) or got is None or output >= min(len(due), len(got)):
@@ -315,7 +310,7 @@ def deciding_words(example: CallExample) -> tuple[Word, ...]:
 
 
 def question_in_words(case: Case, example: Example | CallExample) -> str:
-    """Return the inputs of an example: '-1.5 (0xbfc00000)', or a tensor for each input."""
+    """Return the inputs of an example: '-1.5 (0xbfc00000)'."""
     if isinstance(example, CallExample):
         return ", ".join(_tensor(strip) for strip in example.inputs)
     pairs = zip(case.inputs, example.inputs, strict=False)  # a companion has no word
@@ -339,7 +334,6 @@ def _element(fmt: Format, word: Word) -> str:
 
 
 def _tensor(strip: Strip) -> str:
-    """Return a tensor: 'float32 1.5', 'int8[5] 1 2 3 4 …'."""
     shape = f"[{','.join(map(str, strip.shape))}]" if strip.shape else ""
     if strip.format is None:
         return f"{strip.type}{shape}"

@@ -1,4 +1,4 @@
-"""The formats of a run's report. A new one is a module that draws it, and a line here."""
+"""The formats of a run's report. Each is a module, and a line here."""
 
 from __future__ import annotations
 
@@ -31,10 +31,7 @@ class ReportFormat:
     whole: bool = False
 
     def draw(self, result: RunResult, document: Document, command: str) -> str:
-        """Return the text of a report.
-
-        `command` is the command line, '' if unknown. CI logs can show the text safely.
-        """
+        """Return the text of a report, safe in CI logs. `command` is '' if unknown."""
         module = import_module(self.module)
         if self.whole:
             return cast(Writer, module.text)(result)

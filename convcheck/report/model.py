@@ -1,4 +1,4 @@
-"""The facts about a model's conversions, for the terminal and JSON."""
+"""The facts about a model's conversions."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ class ModelChain:
 
     @property
     def types(self) -> tuple[str, ...]:
-        """Return the types from source to destination."""
+        """The types from source to destination."""
         return (*(str(one.inputs[0]) for one in self.links), str(self.links[-1].outputs[0]))
 
     @property
     def verdict(self) -> str:
-        """Return the comparison with the direct cast; '' if unknown."""
+        """The comparison with the direct cast; '' if unknown."""
         return self.judgement.verdict if self.judgement else ""
 
 

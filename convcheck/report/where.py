@@ -1,4 +1,4 @@
-"""Describe some of the judged cases as a few products of versions, types and attributes."""
+"""Describe judged cases as a few products of versions, types and attributes."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ class JudgedCases:
     def where(self, chosen: Sequence[Case]) -> Where:
         """Describe some cases unambiguously, the largest product first.
 
-        Versions are always named. An attribute is omitted if several values were judged and all are
-        meant. A family stands for its judged members.
+        Versions are always named; an attribute is not if all of several judged values are meant. A
+        family stands for its judged members.
         """
         if len(chosen) == 1:
             return Where((chosen[0].id,), (chosen[0].id,))
@@ -129,7 +129,6 @@ class _Table:
             yield (several[i:] + several[:i])[::-1]
 
     def _grown(self, first: Row, order: Sequence[str], chosen: int) -> Box:
-        """Grow a product from a case, widening one factor after the other."""
         box = {name: [value] for name, value in first.items()}
         for name in order:
             rest = self.cases(box, but=(name,))
@@ -138,14 +137,12 @@ class _Table:
         return box
 
     def cases(self, box: Box, but: Collection[str] = ()) -> int:
-        """Return the cases of a product, ignoring the factors in `but`."""
         return reduce(and_, (
             reduce(or_, map(self._having[name].__getitem__, values))
             for name, values in box.items() if name not in but
         ))  # fmt: skip
 
     def values(self, name: str, cases: int) -> list[str]:
-        """Return a factor's values in some cases."""
         return [value for value, having in self._having[name].items() if having & cases]
 
 
@@ -157,7 +154,6 @@ class _Words:
     types: Types | None
 
     def text(self, box: Box, *, short: bool = False) -> str:
-        """Describe a product: onnx.Cast-19…25: float64 to bool, saturate=0."""
         names = [self._types(box, str(i), short) for i in range(self.inputs)]
         said = names[0] if self.inputs == 1 else "-".join(map(_braces, names))
         said += f" via {', '.join(box[_MIDDLES])}" if any(box[_MIDDLES]) else ""
@@ -200,7 +196,7 @@ def _braces(names: str) -> str:
 
 
 def _ranges(mine: Sequence[str], known: Sequence[str]) -> Iterator[str]:
-    """Yield versions, with runs of several as ranges: 6, 19…25."""
+    """Yield versions, runs of several as ranges: 6, 19…25."""
     for here, some in groupby(known, key=mine.__contains__):
         row = list(some) if here else []
         yield from [f"{row[0]}…{row[-1]}"] if len(row) >= _RANGE else row

@@ -27,8 +27,7 @@ IN_FULL = 5  # of many causes
 NOT_TRIED = "Causes found in a runtime are tried first; where one fits, others are not."
 
 
-def summary_line(failing: int, asked: int, causes: Sequence[ToldCause]) -> str:
-    """Return how many cases fail, and how many of them the causes explain."""
+def _summary_line(failing: int, asked: int, causes: Sequence[ToldCause]) -> str:
     if not failing:
         return f"none of {plural(asked, 'case')} fails: there is nothing to explain"
     count = len({name for one in causes for name in one.names})
@@ -43,11 +42,11 @@ def summary_line(failing: int, asked: int, causes: Sequence[ToldCause]) -> str:
 
 
 def causes_summary(document: Document) -> str:
-    """Return how many cases of a run fail, and how many of them its causes explain."""
+    """Return how many cases fail, and how many of them the causes explain."""
     failing, judged = _failing(document), 0
     for some in document.cases.values():
         judged += sum(one.found.values_judged > 0 or one.fails for one in some)
-    return summary_line(failing, judged, document.causes)
+    return _summary_line(failing, judged, document.causes)
 
 
 def unexplained_summary(document: Document) -> str:
@@ -62,7 +61,7 @@ def _failing(document: Document) -> int:
 
 
 def cause_blocks(causes: Sequence[ToldCause], verbose: bool) -> Iterator[Block]:
-    """Yield causes, the most harmful first: few bit by bit, of many the first in full."""
+    """Yield causes: few bit by bit, of many the first in full."""
     if verbose or len(causes) <= _FEW:
         for i, one in enumerate(causes):
             yield from (BLANK,) if i else ()
@@ -129,10 +128,6 @@ def _together(causes: Sequence[ToldCause]) -> Iterator[Block]:
 
 
 def _title(one: ToldCause, more: str, named: bool = True) -> Text:
-    """Return 'A  rounds twice', or 'A with C' and the effects not listed before.
-
-    `more` follows the number of cases. `named` adds the causes' names.
-    """
     between = ":  " if len(one.names) > 1 and one.says else "  "
     said = f"{one.label}{between}{one.says}".rstrip()
     for note in () if named else (*one.names, FEW_ANSWERS):

@@ -1,4 +1,4 @@
-"""Draw chains of casts: compared with the direct cast, and run by backends as graphs."""
+"""Draw chains of casts, compared with the direct cast or run as graphs."""
 
 from __future__ import annotations
 
@@ -39,14 +39,13 @@ _STYLES: Mapping[ChainVerdict, str] = {
 UNTOLD = Text("no input tells whether a cast is left out: the chain is equal, or disputed")
 
 
-def arrows(types: Sequence[DType]) -> str:
-    """Join the names of types by arrows."""
+def _arrows(types: Sequence[DType]) -> str:
     return " → ".join(str(dtype) for dtype in types)
 
 
 def chain_page(it: ChainJudgement, attributes: Sequence[str]) -> Iterator[Block]:
     """Yield the judgement of a chain."""
-    yield Text(f"{rules_name(it.chain.spec, attributes)}: {arrows(it.chain.types)}", "bold")
+    yield Text(f"{rules_name(it.chain.spec, attributes)}: {_arrows(it.chain.types)}", "bold")
     yield BLANK
     if len(it.ways) > 1:
         yield field("verdict", _in_all(it), _STYLES[it.verdict])
@@ -68,7 +67,7 @@ def _in_all(it: ChainJudgement) -> str:
 
 def _direct(chain: TypeChain) -> str:
     ends = (chain.types[0], chain.types[-1])
-    return "the identity" if chain.is_round_trip else arrows(ends)
+    return "the identity" if chain.is_round_trip else _arrows(ends)
 
 
 def _way(chain: TypeChain, way: ReadAs) -> Iterator[Block]:
@@ -157,7 +156,7 @@ def graph_page(info: BackendInfo, found: Sequence[ChainOfBackend]) -> Iterator[B
     yield field("graphs", said, "bold red" if changed else "bold green")
     for one in changed:
         yield BLANK
-        yield Text(arrows(one.types), "bold")
+        yield Text(_arrows(one.types), "bold")
         yield from (under(_removed(answer), "red", hang=2) for answer in one.changed)
         yield from _others(one)
         example = next((each.example for each in one.changed if each.example), None)

@@ -121,7 +121,6 @@ def _answers(cases: Sequence[ExplainedCase]) -> int:
 
 
 def _became(counts: Sequence[int], noun: str) -> str:
-    """Return counts before and after: 12 → 2 cases. Equal counts and zeros are omitted."""
     *before, last = dict.fromkeys(count for count in counts if count)
     return "".join(f"{number(count)} → " for count in before) + plural(last, noun)
 
@@ -160,7 +159,6 @@ def _ids(same: Sequence[FailureChange]) -> list[str]:
 
 
 def _together(findings: Iterable[FailureChange]) -> list[list[FailureChange]]:
-    """Group equal findings of several cases, the most cases first."""
     found = grouped(((_key(one.before), _key(one.after)), one) for one in findings)
     return sorted(found.values(), key=lambda same: -len(_ids(same)))
 
@@ -172,7 +170,6 @@ def _key(failure: Failure | None) -> Hashable:
 
 
 def _said(one: Sequence[FailureChange], whole: bool) -> str:
-    """Return the error, or the errors before and after. `whole` keeps long messages."""
     sides = [[f.before for f in one if f.before], [f.after for f in one if f.after]]
     there = [(_rows(side), _kinds(side, whole)) for side in sides if side]
     row, kind = there[-1]
@@ -191,7 +188,6 @@ def _rows(same: Sequence[Failure]) -> str:
 
 
 def _kinds(same: Sequence[Failure], whole: bool) -> str:
-    """Return the kinds of error; if they are several wrong types, their common kind."""
     kinds = dict.fromkeys(_kind(one, whole) for one in same)
     return (same[0].sort if len(kinds) > 1 else "") or ", ".join(kinds)
 
@@ -210,7 +206,6 @@ def _sums(one: Sequence[FailureChange]) -> list[int]:
 
 
 def _counts(one: Sequence[FailureChange]) -> str:
-    """Return counts of failing values and cases: 312 → 40 in 3 cases."""
     sums = _sums(one)
     if one[0].change != "changed":
         sums = [max(sums)]
@@ -222,7 +217,6 @@ def _counts(one: Sequence[FailureChange]) -> str:
 
 
 def _mark(finding: FailureChange) -> str:
-    """Return why a failure does not count in its run; '' if it does."""
     failure = finding.after or finding.before
     if failure and failure.excuse:
         return ": ".join(filter(None, (failure.excuse.kind, failure.excuse.issue)))

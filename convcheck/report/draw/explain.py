@@ -1,4 +1,4 @@
-"""Draw the expected outputs of one input or call, its rule, and answers."""
+"""Draw the expected outputs of an input or call, its rule, and answers."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _head(case: Case) -> Iterator[Block]:
 
 
 def decision_blocks(by: Decision, links: Sequence[Link] = ()) -> Iterator[Block]:
-    """Yield a decision: row, level and text; for an element, the `links` of its rules."""
+    """Yield a decision; for an element, with the `links` of its rules."""
     yield from _links("rule", links or [Link(by.rule, by.row, by.place)], rows=not links)
     more = " for all inputs of the case" if links and by.level == "disputed" else ""
     yield field("level", _LEVELS.get(by.level, by.level) + more)
@@ -99,7 +99,6 @@ def _links(label: str, links: Sequence[Link], rows: bool = False) -> Iterator[Bl
 
 
 def _sentence(one: Quotation, part: str = "") -> Iterator[Block]:
-    """Yield a quoted sentence and its source, after the `part` of the row that it supports."""
     yield field("text", f"{part}: {cited(one.text)}".removeprefix(": "), "italic")
     yield field("", f"— {one.document} {one.id}".rstrip())
     if one.gloss:
@@ -142,7 +141,6 @@ def explain_page(
 
 
 def _exact_input(fmt: Format, code: Word, x: Fraction | None) -> Iterator[Block]:
-    """Yield the value if the printed one is rounded."""
     if x is None or isinstance(code, str) or isinstance(fmt, Bool | Opaque | TextFormat):
         return
     if Fraction(spell(fmt, code)) != x:
@@ -170,7 +168,6 @@ def _rounding(target: Format, rounded: RoundedValue) -> str:
 
 
 def _exactly(value: Fraction) -> str:
-    """Spell a value exactly; if that takes too many digits, approximately with a ~."""
     if abs(value) >= _SIGHT:
         return f"beyond {'-' if value < 0 else ''}1e{_FAR}"
     exact = spell_fraction(value, _DIGITS)
@@ -215,7 +212,7 @@ def _outcome(target: Format, by: Decision, given: Given) -> Iterator[Block]:
 def explain_call_page(
     spec: Spec, calls: CallSet, notes: Mapping[str, Sequence[str]]
 ) -> Iterator[Block]:
-    """Yield an explanation of one call: inputs with notes, rule, outputs of each reading."""
+    """Yield an explanation of one call."""
     [expected], [call] = calls.expected, calls.calls
     yield from _head(calls.case)
     for (name, said), dtype, tensor in zip(notes.items(), calls.case.inputs, call, strict=True):
@@ -332,10 +329,7 @@ def title(spec: Spec) -> Text:
 
 
 def summed_up(each: Sequence[Verdict], whole: Verdict) -> Text:
-    """Return a line that counts wrong answers, given the verdict on each and on all.
-
-    All can be wrong together if no reading of a disputed rule fits all of them.
-    """
+    """Return a line that counts wrong answers, given the verdicts on each and on all together."""
     wrong = sum(verdict in FAILURES for verdict in each)
     if wrong:
         said = f"WRONG  {wrong} of {plural(len(each), 'answer')}"
@@ -349,7 +343,7 @@ def summed_up(each: Sequence[Verdict], whole: Verdict) -> Text:
 
 
 def fitting(fits: Sequence[Cause], telling: Sequence[str], verbose: bool) -> Iterator[Block]:
-    """Yield matching causes and inputs that distinguish them. `verbose` shows all causes."""
+    """Yield matching causes, all if `verbose`, and inputs that distinguish them."""
     yield BLANK
     if not fits:
         yield Text("no cause of the catalogue gives all of these answers")
@@ -367,7 +361,7 @@ def fitting(fits: Sequence[Cause], telling: Sequence[str], verbose: bool) -> Ite
 
 
 def seen_blocks(case: Case, seen: Sequence[tuple[Observation, Reading]]) -> Iterator[Block]:
-    """Yield observed answers of runtime releases to an input, a line per answer."""
+    """Yield observed answers of releases, a line per answer."""
     target = case.outputs[0].format
     told = grouped(
         ((one.cause.says, _answer(target, given)), f"{one.runtime} {one.release}")

@@ -44,7 +44,7 @@ def _heading(finding: Finding, verbose: bool) -> Iterator[Block]:
 
 
 def evidence_blocks(finding: Finding, verbose: bool) -> Iterator[Block]:
-    """Yield the evidence of a finding: row, error, quotations, command, bits."""
+    """Yield the evidence of a finding."""
     shown = finding.gated or verbose
     if finding.rule:
         yield under(finding.row, hang=2, right=[(finding.places, "dim")])
@@ -60,7 +60,7 @@ def evidence_blocks(finding: Finding, verbose: bool) -> Iterator[Block]:
         yield Command(finding.explain)
         if shown:
             yield from _ranges(finding, verbose)
-            yield from example_blocks(finding)
+            yield from _example_blocks(finding)
 
 
 def _ranges(finding: Finding, verbose: bool) -> Iterator[Block]:
@@ -75,8 +75,7 @@ def _ranges(finding: Finding, verbose: bool) -> Iterator[Block]:
         yield under(", ".join(spans))
 
 
-def example_blocks(finding: Finding) -> Iterator[Block]:
-    """Yield a finding's examples, bit by bit, or element by element for calls."""
+def _example_blocks(finding: Finding) -> Iterator[Block]:
     for i, example in enumerate(finding.examples):
         if isinstance(example, CallInWords):
             yield from call_blocks(example)
@@ -92,7 +91,7 @@ def example_blocks(finding: Finding) -> Iterator[Block]:
 
 
 def call_blocks(example: CallInWords, indent: int = INDENT) -> Iterator[Block]:
-    """Yield a call: types and shapes, then elements side by side."""
+    """Yield a call, with its elements side by side."""
     for one in example.lines:
         yield field(one.label, one.words, "bold red" if one.wrong else "", indent=indent)
     if (table := example.elements) and table.rows:
@@ -103,9 +102,7 @@ def call_blocks(example: CallInWords, indent: int = INDENT) -> Iterator[Block]:
 
 
 def _ways(table: Elements, indent: int) -> Iterator[Table]:
-    """Yield ever smaller tables: with all codes, without codes of inputs, with values only, without
-    inputs.
-    """
+    """Yield ever smaller tables, the last without inputs."""
     inputs = len(table.heads) - 2
     yield _table(table, [True] * (inputs + 2), indent)
     yield _table(table, [False] * inputs + [True] * 2, indent)

@@ -1,4 +1,4 @@
-"""Draw a run as workflow commands, which GitHub Actions shows as annotations."""
+"""Draw a run as GitHub annotations (workflow commands)."""
 
 from __future__ import annotations
 
@@ -21,11 +21,9 @@ _NEW_LINE = "\n"
 
 
 def annotation_lines(document: Document) -> Iterator[str]:
-    """Yield an annotation per line: problems of the known-failures list, causes, unexplained
-    findings.
+    """Yield an annotation per problem of the known-failures list, cause and unexplained finding.
 
-    Combinations of listed causes come last. If there are too many, the last line counts the rest. A
-    run without failures yields nothing.
+    If there are too many, the last line counts the rest.
     """
     found = list(_found(document))
     wrong = [_problem(problem) for problem in document.problems]

@@ -1,4 +1,4 @@
-"""Draw the history of a runtime: a line for each cause and row, a column for each release."""
+"""Draw the history of a runtime, a column for each release."""
 
 from __future__ import annotations
 
@@ -38,10 +38,7 @@ _TURNS: tuple[tuple[State, State, str], ...] = (
 
 
 def history_page(found: History) -> Iterator[Block]:
-    """Yield missing releases, a line of signs for each cause, then the rows of those that changed.
-
-    Changed causes are first. If none changed, all rows follow.
-    """
+    """Yield missing releases, a line for each cause, then the rows of changed causes, or of all."""
     for one in found.asked:
         if one.why:
             said = f"! {one.release}: {one.why}"
@@ -95,7 +92,7 @@ def _cause(letters: str, cause: CauseHistory, found: History) -> Iterator[Block]
 
 
 def row_story(row: RowHistory, found: History) -> Iterator[str]:
-    """Yield a row's history: the first bad release, each change, and whether it still fails."""
+    """Yield the first bad release, each change, and whether it still fails."""
     releases, first = list(row.states), row.first_bad
     count = plural(row.failing(first), "case")
     if first == releases[0]:
@@ -110,7 +107,6 @@ def row_story(row: RowHistory, found: History) -> Iterator[str]:
 
 
 def _gap(turn: ReleaseTurn, found: History) -> str:
-    """Return the untested releases between two: the change may be in them."""
     all_of_them = [one.release for one in found.asked]
     between = all_of_them[all_of_them.index(turn.before) + 1 : all_of_them.index(turn.after)]
     names = ", ".join(release.version for release in between)

@@ -54,7 +54,6 @@ def model_page(found: ModelReport) -> Iterator[Block]:
 
 
 def _overview(found: ModelReport) -> Table:
-    """Return a row per conversion, equal ones once: what is due, and each backend's verdict."""
     rows = Counter(
         (_conversion(told.one), told.one.judged.kind if told.one.judged else "unknown",
          *(facts.verdict or "not asked" for facts in told.backends))

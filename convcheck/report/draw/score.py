@@ -1,4 +1,4 @@
-"""Draw how many wrong conversions the vectors catch, a line per spec, then the missed ones."""
+"""Draw how many wrong conversions the vectors catch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Draw several backends side by side, a column each, with shared parts once."""
+"""Draw several backends side by side."""
 
 from __future__ import annotations
 
@@ -78,7 +78,6 @@ def _title(sides: Sequence[Side]) -> Iterator[Block]:
 
 
 def _table(ran: Sequence[tuple[str, Document]]) -> Table:
-    """Return a column per backend. Statuses without cases are skipped."""
     each = [[case for some in one.cases.values() for case in some] for _, one in ran]
     rows: list[list[Said]] = []
     for spec in dict.fromkeys(spec for _, document in ran for spec in document.cases):
@@ -129,9 +128,7 @@ Shared = Sequence[tuple[str, Finding]]  # the same failure of several backends
 
 
 def shared_findings(ran: Sequence[tuple[str, Document]]) -> list[Shared]:
-    """Return the findings of several runs: failures of the run first, then the most backends and
-    cases.
-    """
+    """Return the findings of several runs: failed runs first, then most backends and cases."""
     every = ((name, one) for name, document in ran for one in document.findings)
     found = grouped(((one.members[0].cause, one.gated), (name, one)) for name, one in every)
     return sorted(found.values(), key=_gravity)

@@ -79,7 +79,6 @@ def _block(row: SurveyRow, names: Sequence[str], types: Types) -> Iterator[Block
 
 
 def _labelled(label: str, lines: Sequence[str], room: int) -> Iterator[Block]:
-    """Yield lines with a label before the first, or above it if the label is too long."""
     style = "bold yellow" if label == _DIFFER else "bold"
     if len(label) > room:
         yield Text(label, style, 2)
@@ -90,7 +89,6 @@ def _labelled(label: str, lines: Sequence[str], room: int) -> Iterator[Block]:
 
 
 def _told(row: SurveyRow, names: Sequence[str], types: Types) -> Iterator[tuple[str, list[str]]]:
-    """Yield backends and their behaviour, grouped if equal."""
     found = [row.of(backend) for backend in range(len(names))]
     together: dict[tuple[str, ...], list[str]] = {}
     for name, cases, told in zip(names, found, _tell(row, found), strict=True):
@@ -101,7 +99,7 @@ def _told(row: SurveyRow, names: Sequence[str], types: Types) -> Iterator[tuple[
 
 
 def _tell(row: SurveyRow, found: Sequence[Mapping[Case, Surveyed]]) -> list[Telling]:
-    """Describe all backends in the same words; with several readings, each by the strictest fit."""
+    """Describe all backends in the same words; with several readings, by the strictest fit."""
     if len(row.decision.readings) > 1:
         return [tell([cases])[0] for cases in found]
     return tell(found)
@@ -114,7 +112,7 @@ def _lines(
     types: Types,
 ) -> Iterator[str]:
     for telling, cases in told:
-        law = words(telling, row)
+        law = _words(telling, row)
         beheld = _beheld(telling, told)
         where = JudgedCases(beheld, types).where(cases).lines if len(cases) < len(beheld) else ()
         if len(where) > _MANY and telling in _SILENT:
@@ -126,13 +124,11 @@ def _lines(
 
 
 def _beheld(telling: Told, told: Telling) -> list[Case]:
-    """Return the cases among which some are listed: for a law, the answered ones."""
     graver = _SILENT[_SILENT.index(telling) :] if telling in _SILENT else ()
     return [case for t, cases in told for case in cases if t in graver or t not in _SILENT]
 
 
-def words(told: Told, row: SurveyRow) -> str:
-    """Put laws in words, with the kind of input of each."""
+def _words(told: Told, row: SurveyRow) -> str:
     some = [f"{law} some" for kind, law in told if kind == SOME]
     rest = [_law(law, row) + (f" ({kind})" if kind else "") for kind, law in told if kind != SOME]
     return ", else ".join(filter(None, [", ".join(some), ", ".join(rest)]))

@@ -62,9 +62,9 @@ def report_page(
 ) -> Iterator[Block]:
     """Yield the report.
 
-    `verbose` shows every matrix, case and message, and a line for each finding with a cause.
-    `quiet` shows only problems of the known-failures list, a line per cause and unexplained
-    finding, and the verdict. If `whole`, as in a file, the digest has all findings.
+    `verbose` shows all matrices, cases and messages, and explained findings. `quiet` shows problems
+    of the list, a line per cause and unexplained finding, and the verdict. If `whole`, the digest
+    has all findings.
     """
     return _brief(document, whole) if quiet else _full(document, verbose, whole)
 
@@ -121,7 +121,6 @@ def _matrices(document: Document, verbose: bool) -> Iterator[Block]:
 
 
 def _a_line_each(found: Sequence[Finding], every: bool, named: bool = False) -> Iterator[Block]:
-    """Yield a line per finding, and a count of the rest unless `every`. `named` adds the cases."""
     shown = found if every else found[:_LINES]
     if shown:
         yield Table([], [_finding_row(finding, named, every) for finding in shown], prose=True)
@@ -148,12 +147,11 @@ def verdict_line(document: Document) -> Text:
 
 
 def counts_table(document: Document) -> Block:
-    """Return a line per spec, with short headings and numbers if the width needs it."""
-    return Fitting([[counts(document, short)] for short in (False, True)])
+    """Return a line per spec, short if the width needs it."""
+    return Fitting([[_counts(document, short)] for short in (False, True)])
 
 
-def counts(document: Document, short: bool) -> Table:
-    """Return a line per spec, with short or long headings and numbers."""
+def _counts(document: Document, short: bool) -> Table:
     present, spell = document.statuses, _short if short else number
     heads = ["spec", "cases", document.counted, "judged"]
     heads += [status.short if short else status.word for status in present]
@@ -188,7 +186,7 @@ def _problems(problems: Sequence[Problem]) -> Iterator[Block]:
 
 
 def excused_blocks(found: Sequence[Finding]) -> Iterator[Block]:
-    """Yield two lines per entry, the most cases first: excused failures, then place and reason."""
+    """Yield excused failures, then place and reason, the most cases first."""
     for kind in _LISTED:
         excused = ((one.excuse, one) for one in found if one.excuse)
         entries = grouped((excuse, one) for excuse, one in excused if excuse.kind == kind)
@@ -260,7 +258,6 @@ def _unjudged(document: Document, verbose: bool) -> Iterator[Block]:
 def _rule(
     verdict: Verdict, rule: str, ways: Mapping[str, Mapping[str, Case]], verbose: bool
 ) -> Iterator[Block]:
-    """Yield `tolerated onnx.Cast-* some-rule: reads it as … (12 cases)` for the readings."""
     few = verbose or len(ways) <= _READINGS
     others = "" if few else f"; {len(ways) - 1}{GLUE}other{GLUE}ways (-v)"
     for what in ways if few else [max(ways, key=lambda way: len(ways[way]))]:
@@ -269,7 +266,6 @@ def _rule(
 
 
 def _unsupported(cases: Sequence[CaseResult], verbose: bool) -> Iterator[Block]:
-    """Yield the runtime's messages for unsupported cases, if they are few or `verbose`."""
     reasons: dict[str, list[tuple[str, str]]] = {}
     lacking = [case for case in cases if case.verdict == "unsupported"]
     for case in lacking:  # versions and line numbers vary in the same message

@@ -1,4 +1,4 @@
-"""Draw wrong output types: the wrong cells of the matrix, as got≠due."""
+"""Draw wrong cells of a matrix of output types, as got≠due."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Pattern:
 
     @property
     def cases(self) -> int:
-        """Return the number of wrong cases."""
+        """The number of wrong cases."""
         return len(self.cells) * len(self.settings)
 
 

@@ -1,4 +1,4 @@
-"""Draw the bodies of specs: matrices, and the fields of formulas and steps."""
+"""Draw the bodies of specs."""
 
 from __future__ import annotations
 
@@ -254,7 +254,6 @@ def rows(table: MatrixTable, matrix: Matrix) -> list[list[str]]:
 
 
 def _feet(spec: Spec, table: MatrixTable, types: Types) -> Iterator[Block]:
-    """Yield each level and citation, with the cells that they support, refusals last."""
     found: dict[tuple[str, Level, str], list[_Pair]] = {}
     for pair, cell in table.cells.items():
         for about, level, cite in _of(cell):
@@ -273,7 +272,6 @@ def _of(cell: MatrixCell) -> Iterator[tuple[str, Level, Cite]]:
 
 
 def _where(table: MatrixTable, pairs: list[_Pair], types: Types) -> str:
-    """Describe cells: all, a product of families, or their number."""
     if len(pairs) == len(table.cells):
         return "every cell"
     rows, columns = (list(dict.fromkeys(p[i] for p in pairs)) for i in (0, 1))
