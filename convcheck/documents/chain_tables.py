@@ -74,7 +74,7 @@ def _filled(template: str, **gaps: str) -> str:
 def chains_c(table: ChainTable) -> str:
     """Return a table as a C header without includes.
 
-    Names begin with the spec and attribute values, so that a program can include several tables.
+    Names begin with the spec and attribute values.
     """
     words = ["convcheck", table.spec.id, *table.attributes]
     name = re.sub("[^a-z0-9]+", "_", "_".join(words).lower())

@@ -50,7 +50,7 @@ def text(result: RunResult) -> str:
         lines += written.lines(Line(case=written.case(case)))
     for part in result.parts:
         lines += written.lines(Line(part=written.part(part)))
-    lines.append(line_text(Line(end=end_of(result))))
+    lines.append(line_text(Line(end=_end_of(result))))
     return "".join(lines)
 
 
@@ -75,8 +75,7 @@ def head_of(result: RunResult) -> Head:
     )
 
 
-def end_of(result: RunResult) -> End:
-    """Return the last line of a run's log."""
+def _end_of(result: RunResult) -> End:
     causes = _causes(gathered(result.cases, result.causes))
     given = _given(result, End) | {"causes": causes, "catalogue": result.causes}
     return End(**given, summary=summary_of(result))
@@ -99,7 +98,6 @@ def _causes(found: Diagnosis) -> tuple[ExplainedCause, ...]:
 
 
 def _given(result: RunResult, kind: type[Head] | type[End]) -> dict[str, Any]:
-    """Return the fields that a run and a line share."""
     names = kind.__struct_fields__
     return {name: getattr(result, name) for name in names if name in RunResult.__struct_fields__}
 

@@ -1,8 +1,7 @@
 """Draw a run as JUnit XML: a suite per spec, a test per case.
 
-The cause of a failure precedes the error. A suite's causes are properties, since the schema has no
-properties of tests. A failure that does not fail the run is a skipped test if a list excuses it,
-else a passing test with output. Times are workers' times, absent for reports read from files.
+A suite's causes are properties. An excused failure is a skipped test, another that does not fail
+the run a passing test with output. Times are workers' times, absent for reports read from files.
 """
 
 from __future__ import annotations
@@ -122,7 +121,6 @@ def _test(case: CaseReport, document: Document) -> Element:
 
 
 def _excuses(found: Sequence[Finding]) -> list[Excuse]:
-    """Return the excuses of failures, known ones before waivers."""
     given = [finding.excuse for finding in found if finding.excuse]
     return sorted(given, key=lambda excuse: excuse.kind != "known")
 
@@ -149,7 +147,6 @@ def _gist(found: Sequence[Finding]) -> str:
 
 
 def _body(found: Sequence[Finding], why: str) -> str:
-    """Return the cause, if any, and the findings as printed on a terminal."""
     shown = ("\n".join(plain_lines(finding_blocks(finding), _WIDTH)) for finding in found)
     return "\n" + "\n\n".join([*filter(None, [why]), *shown]) + "\n"
 
@@ -193,5 +190,4 @@ def _problem(one: Problem) -> Element:
 
 
 def _legal(text: str) -> str:
-    r"""Escape characters that are illegal in XML: \\x1b."""
     return _ILLEGAL.sub(lambda found: ascii(found[0])[1:-1], text)
