@@ -1,4 +1,4 @@
-"""The data of a site: releases of runtimes, reduced to what its pages show, and their history.
+"""The data of a site: releases of runtimes, and their history.
 
 Reports are reduced as they are read, since dozens are in memory at once.
 """
@@ -87,7 +87,7 @@ class RuleFacts:
 
 @dataclass
 class SiteRun:
-    """A release's results, from one report or several reports of distinct specs."""
+    """A release's results, from one or several reports."""
 
     name: RunName
     version: str
@@ -105,7 +105,7 @@ class SiteRun:
 
     @property
     def standards(self) -> list[str]:
-        """Return the standards of its specs."""
+        """The standards of its specs."""
         return list(dict.fromkeys(spec.partition(".")[0] for spec in self.statuses))
 
     def total(self, standard: str = "") -> Counter[Status]:
@@ -170,7 +170,6 @@ def _remarks(result: RunResult) -> Iterator[str]:
 
 
 def _by_rule(case: CaseResult) -> Iterator[tuple[RuleKey, CaseResult]]:
-    """Yield each rule with its part of the case, then the rule of a failure as a whole."""
     found: dict[RuleKey, list[Group]] = {}
     for group in case.groups:
         if group.verdict != "error":
@@ -212,12 +211,12 @@ class SiteRuntime:
 
     @property
     def newest(self) -> SiteRun:
-        """Return the newest release."""
+        """The newest release."""
         return self.runs[-1]
 
     @property
     def apart(self) -> list[str]:
-        """Return specs tested with other vectors than the newest: 'onnx.Cast-19 of 1.0'."""
+        """Specs tested with other vectors than the newest: 'onnx.Cast-19 of 1.0'."""
         newest = _newest_vectors(self.runs)
         return [
             f"{spec} of {run.name.release}"
@@ -228,12 +227,12 @@ class SiteRuntime:
 
     @cached_property
     def broken(self) -> list[RuleKey]:
-        """Return the rules that any release breaks, sorted by home."""
+        """The rules that any release breaks, sorted by home."""
         return _sorted(r for run in self.runs for r, facts in run.rules.items() if facts.findings)
 
     @cached_property
     def kept(self) -> list[RuleKey]:
-        """Return the rules that no release breaks, sorted by home."""
+        """The rules that no release breaks, sorted by home."""
         judged = {r for run in self.runs for r, facts in run.rules.items() if facts.judged}
         return _sorted(judged - {*self.broken})
 
@@ -244,11 +243,10 @@ class SiteRuntime:
 
     def failing_now(self, cause: CauseHistory) -> int:
         """Return how many cases show a cause in the newest release."""
-        return [*cause_states(cause, self.newest.name.release).values()].count("fails")
+        return [*_cause_states(cause, self.newest.name.release).values()].count("fails")
 
 
-def cause_states(cause: CauseHistory, release: str) -> dict[str, str]:
-    """Return the worst state of each case that ever shows a cause."""
+def _cause_states(cause: CauseHistory, release: str) -> dict[str, str]:
     order = ("fails", "otherwise", "passes", "lacks")
     found: dict[str, str] = {}
     for row in cause.rows:
@@ -267,22 +265,22 @@ class Site:
 
     @property
     def runs(self) -> list[SiteRun]:
-        """Return the releases of all runtimes."""
+        """The releases of all runtimes."""
         return [run for one in self.runtimes for run in one.runs]
 
     @cached_property
     def standards(self) -> list[str]:
-        """Return the standards with tested specs."""
+        """The standards with tested specs."""
         return sorted({standard for run in self.runs for standard in run.standards})
 
     @cached_property
     def rules(self) -> list[RuleKey]:
-        """Return the rules that decided values, sorted by home."""
+        """The rules that decided values, sorted by home."""
         return _sorted(rule for run in self.runs for rule in run.rules)
 
     @cached_property
     def causes(self) -> list[Mapping[str, CauseHistory]]:
-        """Return the history of each cause by runtime.
+        """The history of each cause by runtime.
 
         Causes of most runtimes are first, then of most cases; unexplained failures are last.
         """
@@ -348,14 +346,11 @@ def _runtime(
 
 
 def _newest_vectors(runs: Sequence[SiteRun]) -> dict[str, tuple[str, str]]:
-    """Return each spec's vectors in the newest release with that spec."""
     return {spec: vectors for run in runs for spec, vectors in run.vectors.items()}
 
 
 def _asked(runs: Sequence[SiteRun]) -> Iterator[AskedRelease]:
-    """Yield the comparable cases of each release: tested with the newest vectors, without errors
-    of convcheck.
-    """
+    """Yield the cases of each release tested with the newest vectors, and without internal errors."""
     newest = _newest_vectors(runs)
     for run in runs:
         cases = tuple(
@@ -418,10 +413,7 @@ def _cell(sign: str, key: str, title: str, url: str = "") -> Drawn:
 
 
 def _state_cell(release: str, states: Mapping[str, str], url: str = "", judged: int = 0) -> Drawn:
-    """Return a cell for a release's cases, given their states.
-
-    The heat is the share of failing cases among `judged`, which can include other cases.
-    """
+    """Return a cell. Its heat is the share of failures among `judged` cases, others included."""
     counts = Counter(states.values())
     if not states:
         return _cell("", "none", f"{release}: not asked, or with other inputs")
@@ -449,7 +441,7 @@ def _short(count: int) -> str:
 
 def cause_cells(one: SiteRuntime, cause: CauseHistory) -> list[Drawn]:
     """Return a cell per release with the number of cases that show a cause."""
-    told = {run.name.release: cause_states(cause, run.name.release) for run in one.runs}
+    told = {run.name.release: _cause_states(cause, run.name.release) for run in one.runs}
     return [_state_cell(name, states, judged=2 * len(states)) for name, states in told.items()]
 
 
@@ -486,10 +478,7 @@ def badges(run: SiteRun, requirements: Mapping[str, Collection[str]]) -> Iterato
 
 
 def _badge(url: str, left: str, statuses: Mapping[Status, int]) -> Drawn:
-    """Return a badge with failing, judged and unsupported cases.
-
-    It shows no percentage, which would hide unsupported cases.
-    """
+    """Return a badge without a percentage, which would hide unsupported cases."""
     counts = {one.word: count for one, count in statuses.items()}
     failing = sum(counts.get(word, 0) for word in _FAILING)
     unjudged = ("unsupported", "undefined", "error")

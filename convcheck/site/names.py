@@ -1,7 +1,4 @@
-"""Names of runtimes, releases and rules, and of their pages.
-
-All names derive from reports, so links stay valid when a site is rebuilt.
-"""
+"""Names of runtimes, releases and rules. All derive from reports, so links stay valid."""
 
 from __future__ import annotations
 
@@ -43,8 +40,7 @@ class RunName:
 def run_name(backend: BackendInfo) -> RunName:
     """Split a backend's version into name and release: 'onnxruntime 1.31.1, CPU …'.
 
-    Text after the first comma or bracket is ignored. The backend's variant is added to the runtime:
-    openvino:const. If the version has no name, the backend's name is used.
+    The name includes the backend's variant: openvino:const. By default, it is the backend's name.
     """
     words = re.split("[,(]", clean(backend.version))[0].split()
     at = next((i for i, word in enumerate(words) if _NUMBER.fullmatch(word)), None)
@@ -75,7 +71,7 @@ def release_order(release: str) -> tuple[bool, Version, tuple[tuple[bool, int, s
 
 
 def rule_of_group(group: Group) -> RuleKey:
-    """Return the rule of a group: name and home.
+    """Return the name and home of a group's rule.
 
     The home is the standard and the spec file without version: onnx/cast.
     """

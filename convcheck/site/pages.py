@@ -1,7 +1,6 @@
 """Build the files of a site.
 
-Pages work without scripts and network. Templates escape the texts of specs and runtimes, and pages
-forbid scripts and styles other than the site's files.
+Pages work without scripts and network, escape foreign texts, and forbid foreign scripts and styles.
 """
 
 from __future__ import annotations
@@ -222,7 +221,7 @@ def _listed(folder: Path) -> set[str]:
 def write_site(files: Iterable[tuple[str, bytes]], folder: Path) -> tuple[int, int]:
     """Write (name, content) pairs atomically. Return the number of files and bytes.
 
-    Names have slashes. Raises UsageError if the folder cannot be written, and like `check_folder`.
+    Raises UsageError if the folder cannot be written, and like `check_folder`.
     """
     target = folder.resolve()
     try:
