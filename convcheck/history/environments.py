@@ -102,8 +102,8 @@ def _version(word: str, text: str) -> Version:
 def find_releases(wanted: Wanted) -> list[Release]:
     """Return the releases of a range in the package index, oldest first.
 
-    Pre-releases are left out, unless the range begins or ends with one. Raises UnavailableError if
-    the index cannot be read, UsageError if it has no release in the range.
+    Pre-releases are left out, unless an end is one. Raises UnavailableError for an unreadable
+    index, UsageError for an empty range.
     """
     url = f"{index_url()}/{wanted.package}/"
     files = _files(*_fetched(url), url)
@@ -252,7 +252,6 @@ def _make(home: Path, python: Path, wanted: Wanted, release: Release) -> None:
 
 
 def _ways(wanted: Wanted, release: Release) -> Iterator[tuple[list[str], bool]]:
-    """Yield requirements, and whether to install them without dependencies."""
     of_then = ["numpy<2", "numpy"] if release.date and release.date < NUMPY_2 else ["numpy"]
     if not release.date:
         of_then.append("numpy<2")
@@ -272,10 +271,7 @@ def _installed(home: Path, python: Path, requirements: list[str], alone: bool) -
 def _commands(
     home: Path, python: Path, requirements: list[str], alone: bool
 ) -> Iterator[list[str]]:
-    """Yield the commands that create an environment with uv, or else pip.
-
-    Raises UnavailableError without either.
-    """
+    """Yield the commands of uv, or else pip. Raises UnavailableError without either."""
     without = ["--no-deps"] if alone else []
     if uv := shutil.which("uv"):
         yield [uv, "venv", "--quiet", "--python", sys.executable, str(home)]

@@ -1,8 +1,8 @@
-"""Build the history of causes over several releases: rules by release. Pure.
+"""Build the history of causes over several releases. Pure.
 
-Causes are chosen for all releases at once, so that equal behaviour has one name. If two causes act
-together in a case, and another release has one of them alone there, the rows that this one breaks
-are blamed on it and the rest on the other. A release passes only if it was judged.
+Causes are chosen for all releases at once. If two act together in a case, and another release has
+one of them alone there, the rows that this one breaks are blamed on it and the rest on the other. A
+release passes only if it was judged.
 """
 
 from __future__ import annotations
@@ -70,10 +70,7 @@ class RowHistory:
         return sum(state == "fails" for state in self.states[release].values())
 
     def state(self, release: Release) -> State | None:
-        """Return the state of a release, if it was tested.
-
-        It fails if any case does, and passes if a case was judged and none fails.
-        """
+        """Return the state of a release, if it was tested: "fails" if any case does."""
         return _gravest(self.states.get(release, {}).values())
 
     @property
@@ -153,7 +150,7 @@ def history_of(asked: Sequence[AskedRelease], causes: Mapping[Key, Names] | None
 
     `causes` of each release's cases are given if several runtimes share the choice.
     """
-    results, named = results_of(asked), causes_of_releases(asked)
+    results, named = results_of(asked), _causes_of_releases(asked)
     chosen = chosen_for(results, named) if causes is None else causes
     judged = _Judged.of(results, _blamed(results, chosen))
     found: dict[Names, dict[RuleKey, dict[str, None]]] = defaultdict(lambda: defaultdict(dict))
@@ -197,8 +194,7 @@ def results_of(asked: Iterable[AskedRelease]) -> dict[Key, CaseResult]:
     return {(release, result.case.id): result for release, run in runs for result in run.cases}
 
 
-def causes_of_releases(asked: Iterable[AskedRelease]) -> dict[str, CauseInWords]:
-    """Return the causes in the runs, by name."""
+def _causes_of_releases(asked: Iterable[AskedRelease]) -> dict[str, CauseInWords]:
     return {cause.name: cause for one in asked if one.run for cause in one.run.causes}
 
 
@@ -306,13 +302,12 @@ class Bisected:
 def bisect(
     releases: Sequence[Release], ask: Callable[[Release], AskedRelease], cause: str
 ) -> Bisected:
-    """Test both ends, then halve the range.
+    """Test both ends, then halve the range, skipping releases that cannot be tested.
 
-    Releases that cannot be tested are skipped. If a cause comes and goes more than once, one of the
-    changes is found.
+    If a cause comes and goes more than once, one change is found.
     """
     ends = [ask(releases[0]), ask(releases[-1])]
-    having = [cases_with(cause, one.run) for one in ends]
+    having = [_cases_with(cause, one.run) for one in ends]
     cases = having[0] | having[1]
     steps = [_shown(one, cause, cases) for one in ends]
     low, high = steps
@@ -335,8 +330,7 @@ def bisect(
     return Bisected(tuple(steps), (low, high), len(cases), missing)
 
 
-def cases_with(cause: str, run: RunResult | None) -> frozenset[str]:
-    """Return the failing cases that the cause explains, alone or with others."""
+def _cases_with(cause: str, run: RunResult | None) -> frozenset[str]:
     return frozenset(
         result.case.id
         for result in (run.cases if run else ())
@@ -348,4 +342,4 @@ def cases_with(cause: str, run: RunResult | None) -> frozenset[str]:
 def _shown(asked: AskedRelease, cause: str, cases: frozenset[str]) -> Shown:
     results = asked.run.cases if asked.run else ()
     judged = sum(r.case.id in cases and r.verdict not in UNJUDGED for r in results)
-    return Shown(asked, len(cases_with(cause, asked.run) & cases), judged)
+    return Shown(asked, len(_cases_with(cause, asked.run) & cases), judged)
