@@ -92,9 +92,7 @@ class Elements:
 
 
 def _laws(trial: Trial, tried: Sequence[Tried]) -> Told:
-    """Return the causes that give all answers, overall or by kind of input, and the mask of the
-    rest.
-    """
+    """Return causes that give all answers, by kind of input if needed, and the mask of the rest."""
     kinds = trial.points.x.kind
     every = np.ones(len(kinds), bool)
     present = [(name, kinds == kind) for name, kind in _KINDS if (kinds == kind).any()]
@@ -113,10 +111,7 @@ def _fitting(tried: Sequence[Tried], mask: Mask) -> Laws:
 
 
 def _readings(known: Known, trial: Trial, decision: Decision) -> Told:
-    """Return the readings of a disputed row that fit all answers, else causes that do.
-
-    The mask has the answers that the best reading misses.
-    """
+    """Return the readings that fit all answers, else causes; and answers that the best misses."""
     points, got = trial.points, trial.got
     readings = trial.readings[: len(decision.readings)]
     wrong = [~matching(each, got, points.target, points.source, points.bits) for each in readings]
@@ -154,10 +149,7 @@ class Calls:
         return (("", laws),), index[: 0 if laws else None]
 
     def _readings(self, index: Index) -> tuple[Fits, Index]:
-        """Return the readings that fit all calls, or the fewest that fit together.
-
-        If some calls match no reading, also return these calls.
-        """
+        """Return the readings that fit all calls, or the fewest; and calls that match none."""
         matched = {i: self._matched(i) for i in index.tolist()}
         odd = [i for i, names in matched.items() if not names]
         fitting = {i: names for i, names in matched.items() if names}
@@ -199,11 +191,10 @@ class Calls:
         return tuple(found)
 
     def elsewhere(self, index: Index) -> int:
-        """Return 0: calls are not compared in other placements."""
+        """Return 0."""
         return 0
 
     def _outputs(self, i: int) -> Iterator[tuple[str, Format | None, tuple[int, ...], Bits | None]]:
-        """Yield type, format, shape and codes of a call's outputs. All NaNs are equal."""
         got = self.answers.got[i]
         if got is None or self.answers.state[i] != ANSWERED:
             return
