@@ -64,7 +64,7 @@ class Asking:
 
     @property
     def plan(self) -> tuple[list[Unit], Shard | None]:
-        """Return the units and the shard, if any.
+        """The units and the shard, if any.
 
         Units are dealt evenly to spread long specs. Raises UsageError for an empty shard.
         """
@@ -108,7 +108,7 @@ class Asking:
     def ask(self, backend: str, journal: Journal | None = None) -> RunResult:
         """Run the units that are not in the journal.
 
-        Raises UnavailableError or UsageError for the backend, VectorError for damaged vectors.
+        Raises UnavailableError, UsageError, or VectorError for damaged vectors.
         """
         plan, asked = self.of(backend)
         corpus = self.corpus.only(unit.case for unit in plan)
@@ -168,7 +168,6 @@ class Asking:
     def _checked(
         self, events: Iterator[Event], plan: Sequence[Unit], notes: list[str]
     ) -> Iterator[Event]:
-        """Check vector files while workers are busy. Raises VectorError."""
         first = next(events, None)
         notes += self.corpus.check(list(dict.fromkeys(unit.case for unit in plan)))
         return chain([first] if first else [], events)
@@ -271,7 +270,6 @@ def corpus_of_run(loaded: Catalog, options: RunOptions, cases: Sequence[Case]) -
 
 
 def _without_wide(cases: list[Case]) -> list[Case]:
-    """Return cases without those of 64-bit elements. Raises UsageError if none is left."""
     wide = {
         case: case.inputs[0].name
         for case in cases

@@ -46,7 +46,6 @@ def declare(
 
 
 def _not_empty(context: click.Context, option: click.Parameter, given: Any) -> Any:
-    """Raise UsageError for an empty text, such as an unset variable."""
     if "" in (given if isinstance(given, tuple) else (given,)):
         raise UsageError(f"{option.opts[0]} is empty", hint="leave it out, or say what it is")
     return given

@@ -83,7 +83,6 @@ class _Seconds(click.FloatRange):
     def convert(
         self, value: Any, parameter: click.Parameter | None, context: click.Context | None
     ) -> float:
-        """Convert a text. Reject NaN, which click accepts in any range."""
         found = float(super().convert(value, parameter, context))
         if found != found:
             self.fail(f"{value} is not a number of seconds.", parameter, context)
@@ -219,8 +218,7 @@ EDGE_OR_BOUNDARY = _tier("edge", "boundary")
 # Options that a command gets as one object ---------------------------------------------------
 
 
-def packed(name: str, make: Call, *options: Option) -> Option:
-    """Return a decorator that passes options as one object."""
+def _packed(name: str, make: Call, *options: Option) -> Option:
 
     def add(function: Call) -> Call:
         @functools.wraps(function)
@@ -253,7 +251,7 @@ def selection_of(
 
 
 _ONLY_TYPES = "Only these types or families of types."
-selection_options = packed(
+selection_options = _packed(
     "selection",
     selection_of,
     spec_arguments,
@@ -269,9 +267,7 @@ selection_options = packed(
 
 
 def report_files(function: Call) -> Call:
-    """Take the first argument and others ending in .jsonl or .json as reports, the rest as
-    patterns.
-    """
+    """Split reports (.jsonl, .json, and the first argument) from patterns."""
 
     @functools.wraps(function)
     def call(path: str, patterns: tuple[str, ...], **given: Any) -> Any:
@@ -315,7 +311,7 @@ def _samples(context: click.Context, parameter: click.Parameter, text: str) -> i
     return found
 
 
-run_options = packed(
+run_options = _packed(
     "options",
     RunOptions,
     TIER,
@@ -384,7 +380,7 @@ class Reports:
 
     @property
     def besides_log(self) -> Mapping[str, str]:
-        """Return the outputs except logs, by option."""
+        """The outputs except logs, by option."""
         return {f"-o {one.word}": one.word for one in self.files if one.form != LOG}
 
 
@@ -424,7 +420,7 @@ def start_worker(
 
 
 _DETAIL = "Print every case, or only failures."
-report_options = packed(
+report_options = _packed(
     "reports",
     _reports,
     click.option("--known", metavar="FILE", help="Excuse the failures that FILE lists."),

@@ -91,7 +91,7 @@ def check_outputs(
 ) -> None:
     """Raise UsageError for outputs that are unwritable, equal, or overwrite inputs.
 
-    Both arguments map options to paths. Links are resolved.
+    Both arguments map options to paths.
     """
     written = {name: path for name, path in outputs.items() if path is not None}
     for path in written.values():
@@ -139,8 +139,7 @@ def show(
 ) -> None:
     """Write texts to files, and print a page, on stderr if stdout gets a text.
 
-    A callable page is given whether to show everything, as outside terminals. CI commands come
-    last.
+    A callable page is given whether to show everything.
     """
     from rich.console import Console
 

@@ -139,7 +139,6 @@ def _has_finding(one: CaseResult, finding: str) -> bool:
 
 
 def _chosen(groups: Sequence[Group], case: Case, finding: str) -> Group:
-    """Return the named finding, or the first, and list the others on stderr."""
     by_id: dict[str, Group] = {}
     for group in groups:
         by_id.setdefault(finding_of(group, case), group)

@@ -21,8 +21,7 @@ from convcheck.vectors.generate import expecting, form_decision
 from convcheck.vectors.model import CallSet, VectorSet
 
 
-def code_of_word(source: DType, word: str) -> tuple[int | str, bool]:
-    """Return a value's code, and whether it is exact. Raises UsageError outside the type."""
+def _code_of_word(source: DType, word: str) -> tuple[int | str, bool]:
     fmt = source.format
     if isinstance(fmt, Text):
         return word, True
@@ -45,10 +44,10 @@ def elements_in(dtype: DType, words: Iterable[str]) -> list[str]:
 def read_values(dtype: DType, words: Iterable[str]) -> tuple[Bits, list[str]]:
     """Return codes, and notes on inexact values. Raises UsageError."""
     words = list(words)
-    read = [code_of_word(dtype, word) for word in words]
+    read = [_code_of_word(dtype, word) for word in words]
     pairs = zip(words, read, strict=True)
     notes = [nearest(dtype, word, code) for word, (code, exact) in pairs if not exact]
-    return bits_of(dtype, [code for code, _ in read]), notes
+    return _bits_of(dtype, [code for code, _ in read]), notes
 
 
 def _has(source: DType) -> str:
@@ -63,8 +62,7 @@ def _has(source: DType) -> str:
     return f"{source} has {low} to {high}{more}, and bits 0x0 to {(1 << fmt.bits) - 1:#x}"
 
 
-def bits_of(dtype: DType, codes: Sequence[int | str]) -> Bits:
-    """Return an array of codes, shape (n,)."""
+def _bits_of(dtype: DType, codes: Sequence[int | str]) -> Bits:
     bits = np.empty(len(codes), dtype.format.storage)
     bits[:] = codes
     return bits
