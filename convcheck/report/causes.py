@@ -1,7 +1,5 @@
 """The causes of a run in words."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -35,15 +33,13 @@ Shown = tuple[Case, Group, Example | CallExample]
 class ToldCause:
     """A cause of failures, or several together, in words."""
 
-    #: A, B and so on; A+C for several together.
-    letter: str
+    letter: str  # A, B and so on; A+C for several together
     #: The effect, a sentence without subject. With several causes, only effects not listed before.
     says: str
     found: Explanation
     where: Where
     shown: Shown
-    #: The backend's address, '' if unknown, and the gate.
-    run: tuple[str, Level]
+    run: tuple[str, Level]  # the backend's address, '' if unknown, and the gate
 
     @property
     def names(self) -> tuple[str, ...]:

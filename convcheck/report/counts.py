@@ -1,7 +1,5 @@
 """Count cases and values."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -108,7 +106,7 @@ class CaseCounts(Record, frozen=True, kw_only=True):
     waived: Count
     verdicts: dict[Verdict, int]
 
-    def __add__(self, more: CaseCounts) -> CaseCounts:
+    def __add__(self, more: "CaseCounts") -> "CaseCounts":
         mine, theirs = asdict(self), asdict(more)
         verdicts = {v: self.verdicts[v] + more.verdicts[v] for v in VERDICTS}
         sums = {name: mine[name] + theirs[name] for name in mine if name != "verdicts"}

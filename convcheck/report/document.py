@@ -1,7 +1,5 @@
 """The report of a run: the data of every format, computed when used."""
 
-from __future__ import annotations
-
 import os
 import platform
 import re
@@ -50,8 +48,7 @@ class Document:
 
     result: RunResult
     types: Types | None = None
-    #: The JSON file of the report, '' for none.
-    file: str = ""
+    file: str = ""  # the JSON file of the report, '' for none
 
     @cached_property
     def cases(self) -> dict[str, tuple[CaseReport, ...]]:

@@ -1,7 +1,5 @@
 """Put inputs, expected values and answers in words."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -37,8 +35,7 @@ _BRIEF = {"<undefined>": "anything", "<zero>": "±0", "<nan>": "any NaN", "<-nan
 class ElementCell:
     """An element of a tensor, with and without its code."""
 
-    #: Value and code: 0.1 (0x3dcccccd).
-    full: str
+    full: str  # value and code: 0.1 (0x3dcccccd)
     brief: str
 
 
@@ -49,15 +46,11 @@ class Elements:
     #: The columns' names. The last two are the expected value and the answer.
     heads: tuple[str, ...]
     rows: tuple[tuple[ElementCell, ...], ...]
-    #: The output's number from 1, or 0 if there is only one.
-    output: int
-    #: The first row's index.
-    first: int
-    #: The index of the first differing element; -1 for none.
-    at: int
+    output: int  # the output's number from 1, or 0 if there is only one
+    first: int  # the first row's index
+    at: int  # the index of the first differing element; -1 for none
     wrong: tuple[int, ...]
-    #: How many elements differ, or the shown range; '' if all are shown.
-    rest: str
+    rest: str  # how many elements differ, or the shown range; '' if all are shown
 
 
 @dataclass(frozen=True)
@@ -73,12 +66,9 @@ class Labelled:
 class CallInWords:
     """An example of a call."""
 
-    #: Types and shapes of inputs, expected outputs and answer.
-    lines: tuple[Labelled, ...]
-    #: None without an answer, or if types differ.
-    elements: Elements | None = None
-    #: The runtime's message; for an inconsistent answer, both answers.
-    message: str = ""
+    lines: tuple[Labelled, ...]  # types and shapes of inputs, expected outputs and answer
+    elements: Elements | None = None  # None without an answer, or if types differ
+    message: str = ""  # the runtime's message; for an inconsistent answer, both answers
 
 
 def labels(verdict: Verdict) -> tuple[str, str]:

@@ -1,7 +1,5 @@
 """Group equal failures of several cases, and put them in words."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
@@ -73,16 +71,13 @@ class CaseFailure:
     case: Case
     verdict: Verdict
     gated: bool
-    #: Why it does not fail the run, if a list says so.
-    excuse: Excuse | None
+    excuse: Excuse | None  # why it does not fail the run, if a list says so
     #: The key shared with failures of other cases and backends that have the same cause.
     cause: FailureKey
-    #: The runtime's message for the whole case, '' for none.
-    message: str
+    message: str  # the runtime's message for the whole case, '' for none
     #: The first group represents all. Empty if the case failed as a whole.
     groups: tuple[Group, ...] = ()
-    #: Whether every other tested placement was right.
-    only_there: bool = False
+    only_there: bool = False  # whether every other tested placement was right
 
     @property
     def group(self) -> Group | None:
@@ -117,8 +112,7 @@ class CaseReport:
     found: CaseResult
     status: Status
     failures: tuple[CaseFailure, ...]
-    #: Run time in seconds; None if unknown.
-    seconds: float | None
+    seconds: float | None  # run time in seconds; None if unknown
 
     @property
     def case(self) -> Case:
@@ -167,8 +161,7 @@ class Finding:
 
     #: Equal failures. The first represents all.
     members: tuple[CaseFailure, ...]
-    #: The backend's address, '' if unknown.
-    address: str
+    address: str  # the backend's address, '' if unknown
 
     @property
     def id(self) -> str:

@@ -1,7 +1,5 @@
 """The formats of a run's report. Each is a module, and a line here."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
@@ -23,14 +21,12 @@ Writer = Callable[["RunResult"], str]
 class ReportFormat:
     """A file format of reports."""
 
-    #: Also the ending of its files.
-    name: str
-    #: The module with a function `render`, imported when used.
-    module: str
+    name: str  # also the ending of its files
+    module: str  # the module with a function `render`, imported when used
     #: Whether it holds the run itself. The module then has `text` instead of `render`.
     whole: bool = False
 
-    def draw(self, result: RunResult, document: Document, command: str) -> str:
+    def draw(self, result: "RunResult", document: "Document", command: str) -> str:
         """Return the text of a report, safe in CI logs. `command` is '' if unknown."""
         module = import_module(self.module)
         if self.whole:

@@ -1,7 +1,5 @@
 """Matrices of statuses or causes' letters: rows are sources, columns are destinations."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -37,10 +35,8 @@ class StatusMatrix:
 
     sources: tuple[str, ...]
     targets: tuple[str, ...]
-    #: Row, column and status.
-    cells: tuple[tuple[str, str, Status], ...]
-    #: Whether rows or columns are omitted.
-    left_out: bool = field(default=False, compare=False)
+    cells: tuple[tuple[str, str, Status], ...]  # row, column and status
+    left_out: bool = field(default=False, compare=False)  # whether rows or columns are omitted
 
 
 def matrix(cases: Iterable[tuple[Case, Status]]) -> StatusMatrix:

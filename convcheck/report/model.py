@@ -1,7 +1,5 @@
 """The facts about a model's conversions."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
@@ -30,8 +28,7 @@ class ReportedConversion:
 
     one: ModelConversion
     backends: tuple[BackendFacts, ...]
-    #: Two backends, and a row for which their answers differ.
-    differ: tuple[tuple[str, str], ...]
+    differ: tuple[tuple[str, str], ...]  # two backends, and a row for which their answers differ
 
 
 @dataclass(frozen=True)
@@ -39,8 +36,7 @@ class ModelChain:
     """A chain of conversions."""
 
     links: tuple[ModelConversion, ...]
-    #: None if the specs do not cover the chain.
-    judgement: ChainJudgement | None
+    judgement: ChainJudgement | None  # None if the specs do not cover the chain
 
     @property
     def types(self) -> tuple[str, ...]:

@@ -1,7 +1,5 @@
 """Describe judged cases as a few products of versions, types and attributes."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
@@ -26,10 +24,8 @@ Shape = tuple[int, bool]  # how many inputs distinguish cases, and whether the o
 class Where:
     """Some cases in words, a text per product of versions, types and attributes."""
 
-    #: They determine the cases.
-    lines: tuple[str, ...]
-    #: The same, with long lists of types counted.
-    short: tuple[str, ...]
+    lines: tuple[str, ...]  # they determine the cases
+    short: tuple[str, ...]  # the same, with long lists of types counted
 
 
 @dataclass(frozen=True)
@@ -58,7 +54,7 @@ class JudgedCases:
         return Where(tuple(one for _, one, _ in found), tuple(one for _, _, one in found))
 
     @cached_property
-    def _tables(self) -> Mapping[Shape, _Table]:
+    def _tables(self) -> "Mapping[Shape, _Table]":
         groups = grouped(((len(_inputs(c)), bool(_output(c))), c) for c in self.cases)
         return {shape: _Table(cases) for shape, cases in groups.items()}
 

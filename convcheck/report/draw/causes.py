@@ -1,7 +1,5 @@
 """Draw the causes of a run, a few lines each."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 
 from convcheck.report.blocks import (

@@ -1,7 +1,5 @@
 """Draw chains of casts, compared with the direct cast or run as graphs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 
 from convcheck.chains.asked import CAST_BY_CAST

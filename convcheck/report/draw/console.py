@@ -1,7 +1,5 @@
 """Draw pages on a terminal, without markup."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest

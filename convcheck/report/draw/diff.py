@@ -1,7 +1,5 @@
 """Draw the differences between two runs."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
 from convcheck.judge.result import EVER, FAILURES, CauseInWords, ExplainedCase

@@ -1,7 +1,5 @@
 """Draw the expected outputs of an input or call, its rule, and answers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from math import prod

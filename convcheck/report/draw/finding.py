@@ -1,7 +1,5 @@
 """Draw a finding: cases, count, rule, quotation and bits."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from convcheck.judge.words import clean

@@ -1,7 +1,5 @@
 """Draw a run as GitHub annotations (workflow commands)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from convcheck.judge.result import Problem

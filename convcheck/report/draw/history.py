@@ -1,7 +1,5 @@
 """Draw the history of a runtime, a column for each release."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from convcheck.causes.gather import letter_of

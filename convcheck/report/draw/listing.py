@@ -1,7 +1,5 @@
 """Draw plain columns for `grep` and `cut`, at least two blanks apart."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 

@@ -4,8 +4,6 @@ Parts of the terminal's page unfold under a title. Findings share the room that 
 those that do not fit are counted.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape

@@ -1,7 +1,5 @@
 """Draw matrices of statuses: rows are sources, columns are destinations."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain
 

@@ -1,7 +1,5 @@
 """Draw the conversions of a model. Nodes with equal facts share lines."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 

@@ -1,7 +1,5 @@
 """Draw `convcheck backend probe`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from convcheck.backends.process.probe import STEPS, ProbeStep

@@ -1,7 +1,5 @@
 """Draw how many wrong conversions the vectors catch."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from convcheck.causes.score import Mutant, Score

@@ -1,7 +1,5 @@
 """Draw a quoted sentence."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 

@@ -1,7 +1,5 @@
 """Draw several backends side by side."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -32,10 +30,8 @@ class Side:
     """A backend's run."""
 
     name: str
-    #: None if the backend did not start.
-    document: Document | None
-    #: Why it did not start.
-    error: str = ""
+    document: Document | None  # None if the backend did not start
+    error: str = ""  # why it did not start
 
 
 def side_by_side_page(sides: Sequence[Side], verbose: bool, whole: bool = False) -> Iterator[Block]:

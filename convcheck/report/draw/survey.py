@@ -1,7 +1,5 @@
 """Draw a survey: a block per row, a line per backend."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 
 from convcheck.judge.result import Surveyed

@@ -1,7 +1,5 @@
 """Draw a run on a terminal."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence

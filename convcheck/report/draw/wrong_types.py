@@ -1,7 +1,5 @@
 """Draw wrong cells of a matrix of output types, as got≠due."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

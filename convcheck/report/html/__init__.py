@@ -3,8 +3,6 @@
 Texts are escaped or in compressed data. The page forbids foreign scripts and all connections.
 """
 
-from __future__ import annotations
-
 import base64
 import gzip
 import hashlib

@@ -1,7 +1,5 @@
 """The data of a run's HTML page: JSON with names. Passing groups are only counted."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Draw the bodies of specs."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
