@@ -4,8 +4,6 @@ A chain is one byte in hexadecimal. The two low bits are the verdict. Bit 2 is s
 cast may replace the chain, bit 3 if the chain may replace the direct cast. ff means no chain.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import json

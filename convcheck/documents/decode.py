@@ -1,7 +1,5 @@
 """Read logs and check their consistency."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Write results as the lines of a log."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from itertools import islice
 from typing import Any

@@ -4,8 +4,6 @@ A suite's causes are properties. An excused failure is a skipped test, another t
 the run a passing test with output. Times are workers' times, absent for reports read from files.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from xml.etree.ElementTree import Element, SubElement, indent, tostring

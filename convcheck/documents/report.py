@@ -7,8 +7,6 @@ Runs with the same answers on the same machine give the same bytes. A code is wr
 and value, a row as its place among the rows so far.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
