@@ -3,8 +3,6 @@
 Reports are reduced as they are read, since dozens are in memory at once.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -71,16 +69,11 @@ _ACCUSED = FAILURES - {"error"}  # an error belongs to convcheck or its adapter
 class RuleFacts:
     """A release's results for the cases of a rule."""
 
-    #: Cases with an input judged by the rule.
-    judged: set[str] = field(default_factory=set)
-    #: Cases that break it.
-    failing: set[str] = field(default_factory=set)
-    #: Cases for which it leaves results undefined.
-    undefined: set[str] = field(default_factory=set)
-    #: The first decision of each row.
-    rows: dict[str, Decision] = field(default_factory=dict)
-    #: The cases that break each row.
-    broken: dict[str, set[str]] = field(default_factory=dict)
+    judged: set[str] = field(default_factory=set)  # cases with an input judged by the rule
+    failing: set[str] = field(default_factory=set)  # cases that break it
+    undefined: set[str] = field(default_factory=set)  # cases for which it leaves results undefined
+    rows: dict[str, Decision] = field(default_factory=dict)  # the first decision of each row
+    broken: dict[str, set[str]] = field(default_factory=dict)  # the cases that break each row
     #: The failures, at least one if any case breaks it.
     findings: list[Finding] = field(default_factory=list)
 
@@ -100,8 +93,7 @@ class SiteRun:
     #: The cases' results, reduced to data for histories.
     results: dict[str, CaseResult] = field(default_factory=dict)
     causes: dict[str, CauseInWords] = field(default_factory=dict)
-    #: Remarks on the whole run.
-    remarks: list[str] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)  # remarks on the whole run
 
     @property
     def standards(self) -> list[str]:
@@ -202,12 +194,9 @@ class SiteRuntime:
     """A runtime with all its releases."""
 
     name: str
-    #: The oldest first.
-    runs: tuple[SiteRun, ...]
-    #: The history of each cause, in releases tested with the same vectors.
-    history: History
-    #: The history of each rule that any release breaks.
-    rules: Mapping[RuleKey, RowHistory]
+    runs: tuple[SiteRun, ...]  # the oldest first
+    history: History  # the history of each cause, in releases tested with the same vectors
+    rules: Mapping[RuleKey, RowHistory]  # the history of each rule that any release breaks
 
     @property
     def newest(self) -> SiteRun:
@@ -350,7 +339,7 @@ def _newest_vectors(runs: Sequence[SiteRun]) -> dict[str, tuple[str, str]]:
 
 
 def _asked(runs: Sequence[SiteRun]) -> Iterator[AskedRelease]:
-    """Yield the cases of each release tested with the newest vectors, and without internal errors."""
+    """Yield the cases of each release tested with the newest vectors, without internal errors."""
     newest = _newest_vectors(runs)
     for run in runs:
         cases = tuple(

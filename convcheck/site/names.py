@@ -1,7 +1,5 @@
 """Names of runtimes, releases and rules. All derive from reports, so links stay valid."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re
@@ -30,8 +28,7 @@ class RunName:
 
     #: The runtime's own name, such as onnxruntime, with the backend's variant if it has one.
     runtime: str
-    #: The version; '' if unknown.
-    release: str
+    release: str  # the version; '' if unknown
 
     def __str__(self) -> str:
         return f"{self.runtime} {self.release}".strip()

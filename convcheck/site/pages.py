@@ -3,8 +3,6 @@
 Pages work without scripts and network, escape foreign texts, and forbid foreign scripts and styles.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import secrets
