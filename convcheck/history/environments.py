@@ -1,7 +1,5 @@
 """The releases of a package on an index, and an environment for each."""
 
-from __future__ import annotations
-
 import html.parser
 import json
 import os
@@ -65,12 +63,9 @@ _RUNTIMES = {PACKAGES.get(name, name): name for name in RUNTIMES}
 class Release:
     """A release of a package in the index."""
 
-    #: The version in the index, such as 1.15.1.
-    version: str
-    #: The upload date of its first file, such as 2023-06-16; '' if unknown.
-    date: str = ""
-    #: Why it cannot be installed here, or ''.
-    lacks: str = ""
+    version: str  # the version in the index, such as 1.15.1
+    date: str = ""  # the upload date of its first file, such as 2023-06-16; '' if unknown
+    lacks: str = ""  # why it cannot be installed here, or ''
 
     def __str__(self) -> str:
         return f"{self.version} ({self.date})" if self.date else self.version

@@ -5,8 +5,6 @@ one of them alone there, the rows that this one breaks are blamed on it and the 
 release passes only if it was judged.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,8 +27,7 @@ class AskedRelease:
 
     release: Release
     run: RunResult | None
-    #: Why it could not be tested.
-    why: str = ""
+    why: str = ""  # why it could not be tested
 
 
 @dataclass(frozen=True)
@@ -39,8 +36,7 @@ class RuleKey:
 
     rule: str
     row: str
-    #: Its line in a spec file.
-    place: str
+    place: str  # its line in a spec file
 
 
 @dataclass(frozen=True)
@@ -49,8 +45,7 @@ class ReleaseTurn:
 
     before: Release
     after: Release
-    #: Case id -> its states before and after.
-    cases: Mapping[str, tuple[State, State]]
+    cases: Mapping[str, tuple[State, State]]  # case id -> its states before and after
 
     def count(self, before: State, after: State) -> int:
         """Return the number of cases that went from one state to another."""
@@ -101,8 +96,7 @@ def _gravest(states: Iterable[State]) -> State | None:
 class CauseHistory:
     """The history of a cause in each row that it breaks, or of unexplained failures."""
 
-    #: The causes that act together; () if unknown.
-    causes: tuple[CauseInWords, ...]
+    causes: tuple[CauseInWords, ...]  # the causes that act together; () if unknown
     rows: tuple[RowHistory, ...]
 
     def state(self, release: Release) -> State | None:
@@ -119,10 +113,8 @@ class CauseHistory:
 class History:
     """The history of all failures of any release."""
 
-    #: Oldest first.
-    asked: tuple[AskedRelease, ...]
-    #: Most cases first; unexplained failures last.
-    causes: tuple[CauseHistory, ...]
+    asked: tuple[AskedRelease, ...]  # oldest first
+    causes: tuple[CauseHistory, ...]  # most cases first; unexplained failures last
 
     @property
     def document(self) -> dict[str, Any]:
@@ -145,7 +137,9 @@ class History:
         return {one.release: one.run for one in self.asked if one.run}
 
 
-def history_of(asked: Sequence[AskedRelease], causes: Mapping[Key, Names] | None = None) -> History:
+def history_of(
+    asked: Sequence[AskedRelease], causes: "Mapping[Key, Names] | None" = None
+) -> History:
     """Return the history of each cause.
 
     `causes` of each release's cases are given if several runtimes share the choice.
@@ -174,14 +168,12 @@ Blamed = Mapping[Key, Mapping[RuleKey, Names]]  # of failures: rows with their c
 
 @dataclass(frozen=True)
 class _Judged:
-    #: Oldest first.
-    releases: tuple[Release, ...]
-    #: The results by case id and tested release.
-    by_case: Mapping[str, Mapping[Release, CaseResult]]
+    releases: tuple[Release, ...]  # oldest first
+    by_case: Mapping[str, Mapping[Release, CaseResult]]  # the results by case id and tested release
     blamed: Blamed
 
     @staticmethod
-    def of(results: Mapping[Key, CaseResult], blamed: Blamed) -> _Judged:
+    def of(results: Mapping[Key, CaseResult], blamed: Blamed) -> "_Judged":
         by_case: dict[str, dict[Release, CaseResult]] = defaultdict(dict)
         for (release, name), result in results.items():
             by_case[name][release] = result
@@ -280,23 +272,19 @@ class Shown:
 
     asked: AskedRelease
     count: int
-    #: How many of them were judged.
-    judged: int
+    judged: int  # how many of them were judged
 
 
 @dataclass(frozen=True)
 class Bisected:
     """The result of a bisection."""
 
-    #: All tested releases, in test order.
-    steps: tuple[Shown, ...]
+    steps: tuple[Shown, ...]  # all tested releases, in test order
     #: The last release like the first of the range, and the next one. None: the ends are alike or
     #: untested.
     between: tuple[Shown, Shown] | None
-    #: The number of cases with the cause at either end.
-    cases: int
-    #: Versions between these two that could not be tested.
-    missing: tuple[str, ...] = ()
+    cases: int  # the number of cases with the cause at either end
+    missing: tuple[str, ...] = ()  # versions between these two that could not be tested
 
 
 def bisect(
