@@ -1,7 +1,5 @@
 """Survey a backend in undefined and disputed rows."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Combine the surveys of several backends, and describe them with few laws."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
