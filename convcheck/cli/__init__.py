@@ -1,7 +1,5 @@
 """The command line. Each command imports its module when called."""
 
-from __future__ import annotations
-
 import os
 
 import click

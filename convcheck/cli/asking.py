@@ -1,7 +1,5 @@
 """Run cases on backends, and keep results for a resumed run."""
 
-from __future__ import annotations
-
 import contextlib
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -53,14 +51,10 @@ class Asking:
     cases: Sequence[Case]
     corpus: Corpus
     options: RunOptions
-    #: The number of failing cases that ends the run.
-    most: int | None = None
-    #: K and N of a shard.
-    part: tuple[int, int] | None = None
-    #: Whether to survey undefined and disputed behaviour instead of judging.
-    survey: bool = False
-    #: The requirement set of the cases, if any.
-    required: Required | None = None
+    most: int | None = None  # the number of failing cases that ends the run
+    part: tuple[int, int] | None = None  # K and N of a shard
+    survey: bool = False  # whether to survey undefined and disputed behaviour instead of judging
+    required: Required | None = None  # the requirement set of the cases, if any
 
     @property
     def plan(self) -> tuple[list[Unit], Shard | None]:

@@ -1,7 +1,5 @@
 """Declare the commands with their options and help."""
 
-from __future__ import annotations
-
 import click
 
 from convcheck.cli.declare import TakesValues, declare, unmarked

@@ -1,7 +1,5 @@
 """Declare commands."""
 
-from __future__ import annotations
-
 import importlib
 import re
 from itertools import takewhile
@@ -22,7 +20,7 @@ def declare(
     text: str,
     example: str,
     *options: Option,
-    kind: type[Command] | None = None,
+    kind: "type[Command] | None" = None,
     calls: tuple[str, ...] = (),
 ) -> click.Command:
     """Return a command that passes its options to `main`, or each of `calls` (MODULE.FUNCTION)."""

@@ -1,7 +1,5 @@
 """`convcheck explain`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 

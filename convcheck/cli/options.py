@@ -1,7 +1,5 @@
 """Shared options."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import os
@@ -34,7 +32,7 @@ ANSWERS = "answers:"  # prefix of backends that are files
 _MOST_SAMPLES = 10**12
 
 
-def catalog(*, decided: bool = True) -> Catalog:
+def catalog(*, decided: bool = True) -> "Catalog":
     """Load the built-in specs and those of --specs or pyproject.toml.
 
     If `decided`, check user specs and causes. Raises UsageError or SpecError.
@@ -93,7 +91,7 @@ SECONDS = _Seconds(0.1, 86_400.0)
 
 
 def _completer(
-    names: Callable[[Catalog], list[str]],
+    names: "Callable[[Catalog], list[str]]",
 ) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem]]:
     def complete(
         context: click.Context, parameter: click.Parameter, incomplete: str
@@ -284,19 +282,15 @@ class RunOptions:
 
     jobs: int | None
     timeout: float
-    tier: Tier = "edge"
-    level: Level = "disputed"
+    tier: "Tier" = "edge"
+    level: "Level" = "disputed"
     seed: int = 0
-    #: A file with the user's inputs, None for the tier's.
-    inputs: str | None = None
-    #: The number of samples of sources too wide for all codes.
-    samples: int = 0
-    #: The address of a cluster, None for local processes.
-    executor: str | None = None
+    inputs: str | None = None  # a file with the user's inputs, None for the tier's
+    samples: int = 0  # the number of samples of sources too wide for all codes
+    executor: str | None = None  # the address of a cluster, None for local processes
     consistency: bool = False
     no_causes: bool = False
-    #: The name of a requirement set, None for none.
-    require: str | None = None
+    require: str | None = None  # the name of a requirement set, None for none
 
 
 def _samples(context: click.Context, parameter: click.Parameter, text: str) -> int:

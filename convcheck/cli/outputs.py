@@ -1,7 +1,5 @@
 """Outputs of commands."""
 
-from __future__ import annotations
-
 import os
 import stat
 import threading
@@ -33,8 +31,7 @@ class Output(NamedTuple):
 
     form: str
     path: str
-    #: As given on the command line.
-    word: str
+    word: str  # as given on the command line
 
 
 def out_option(*forms: str, text: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -133,7 +130,7 @@ def _is_one(one: str, other: str) -> bool:
 
 
 def show(
-    page: Iterable[Block] | Callable[[bool], Iterable[Block]],
+    page: "Iterable[Block] | Callable[[bool], Iterable[Block]]",
     *texts: tuple[str | None, Callable[[], str]],
     commands: Callable[[], str] = str,
 ) -> None:
@@ -179,17 +176,13 @@ progress_option = click.option(
 class Work:
     """Total work and progress."""
 
-    #: The backend or activity.
-    what: str
+    what: str  # the backend or activity
     total: int
     noun: str
-    #: Whether values are streamed at a rate of interest.
-    streamed: bool = False
-    #: In seconds of the monotonic clock.
-    begun: float = field(default_factory=time.monotonic)
+    streamed: bool = False  # whether values are streamed at a rate of interest
+    begun: float = field(default_factory=time.monotonic)  # in seconds of the monotonic clock
     done: int = 0
-    #: Streamed values.
-    asked: int = 0
+    asked: int = 0  # streamed values
     failing: int = 0
 
     def line(self, now: float) -> str:
@@ -267,7 +260,7 @@ def _log(work: Work, shown: bool) -> Iterator[Callable[[], None]]:
 
 
 @contextmanager
-def _bar(work: Work, console: Console) -> Iterator[Callable[[], None]]:
+def _bar(work: Work, console: "Console") -> Iterator[Callable[[], None]]:
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,

@@ -1,7 +1,5 @@
 """`convcheck diff`, `show`, `site` and `history`."""
 
-from __future__ import annotations
-
 import contextlib
 import gc
 import hashlib

@@ -1,7 +1,5 @@
 """`convcheck report`, and the reports of other commands."""
 
-from __future__ import annotations
-
 import gc
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple

@@ -1,7 +1,5 @@
 """`convcheck repro`."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

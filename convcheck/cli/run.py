@@ -1,7 +1,5 @@
 """`convcheck run`."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import sys

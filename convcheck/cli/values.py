@@ -1,7 +1,5 @@
 """Parse values and calls."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from math import prod
 
