@@ -109,11 +109,7 @@ class ToldCause:
 
 
 def told_causes(
-    found: Diagnosis,
-    backend: str,
-    level: Level,
-    types: Types | None,
-    whole: WholeRun | None = None,
+    found: Diagnosis, backend: str, level: Level, types: Types | None, whole: WholeRun | None = None
 ) -> tuple[ToldCause, ...]:
     """Return the causes of a run in words, with the letters of the `whole`.
 

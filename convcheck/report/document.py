@@ -67,8 +67,6 @@ class Document:
         failures = (one for some in self.cases.values() for case in some for one in case.failures)
         return findings_of(failures, self.result.backend.address)
 
-    # The run -------------------------------------------------------------------------------------
-
     @property
     def backend(self) -> str:
         """The backend's name and version."""
@@ -116,8 +114,6 @@ class Document:
         """The reasons for the verdict, then other counts."""
         return self._summary[1]
 
-    # Counts and matrices -------------------------------------------------------------------------
-
     @property
     def counted(self) -> str:
         """The counted unit: values or calls, or "asked" for both."""
@@ -140,8 +136,6 @@ class Document:
         """The rows and columns with unexcused failures, for each spec that has some."""
         some = {s: [c.case for c in found if c.fails] for s, found in self.cases.items()}
         return {s: part_with(self.matrices[s], found) for s, found in some.items() if found}
-
-    # Causes --------------------------------------------------------------------------------------
 
     @cached_property
     def diagnosis(self) -> Diagnosis:
@@ -173,8 +167,6 @@ class Document:
         matrices = (self.matrices, self.failing if self.causes else {})
         return lettered_matrices(self.cases, matrices, letters_of(self.causes), self.types)
 
-    # Known failures ------------------------------------------------------------------------------
-
     @cached_property
     def problems(self) -> list[Problem]:
         """The problems of the known-failures list."""
@@ -204,7 +196,9 @@ def groups_of(result: RunResult, verdict: Verdict) -> Iterator[tuple[CaseResult,
 
 
 def _summary(result: RunResult) -> tuple[str, list[str]]:
-    asked = _counts_by_noun(result)
+    calls = [case for case in result.cases if case.case.whole_calls]
+    values = [case for case in result.cases if not case.case.whole_calls]
+    asked = {"value": counts_of(values, result.level), "call": counts_of(calls, result.level)}
     counts = sum(asked.values(), counts_of((), result.level))
     word, said = _outcome(result, counts, asked)
     parts = [*said, *_other_counts(result, counts)]
@@ -213,13 +207,6 @@ def _summary(result: RunResult) -> tuple[str, list[str]]:
     if result.ended_early:
         parts.append("ended early, results are partial")
     return word, parts
-
-
-def _counts_by_noun(result: RunResult) -> dict[str, CaseCounts]:
-    calls = [case for case in result.cases if case.case.whole_calls]
-    values = [case for case in result.cases if not case.case.whole_calls]
-    both = {"value": values, "call": calls}
-    return {noun: counts_of(cases, result.level) for noun, cases in both.items()}
 
 
 def _outcome(
@@ -285,7 +272,9 @@ def environment() -> Environment:
     model, features = _cpu()
     versions = {"python": platform.python_version(), **{p: _version(p) for p in _PACKAGES}}
     cpu = Cpu(model, tuple(features), os.cpu_count())
-    return Environment(platform.platform(), cpu, _threads(), versions)
+    limited = hasattr(os, "sched_getaffinity")
+    threads = len(os.sched_getaffinity(0)) if limited else os.cpu_count()
+    return Environment(platform.platform(), cpu, threads, versions)
 
 
 def _cpu() -> tuple[str, list[str]]:
@@ -300,12 +289,6 @@ def _cpu() -> tuple[str, list[str]]:
     model = facts.get("model name") or platform.processor() or platform.machine()
     flags = (facts.get("flags") or facts.get("Features") or "").split()
     return model, sorted(f for f in flags if _FEATURES.fullmatch(f))
-
-
-def _threads() -> int | None:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count()
 
 
 def _version(package: str) -> str | None:

@@ -76,9 +76,6 @@ def labels(verdict: Verdict) -> tuple[str, str]:
     return ("one way", "another") if verdict == "inconsistent" else ("expected", "got")
 
 
-# Elements ------------------------------------------------------------------------------------
-
-
 def element_in_words(case: Case, example: Example, verdict: Verdict) -> tuple[CodeInWords, ...]:
     """Return the inputs, expected value and answer of an element."""
     target = case.outputs[0].format
@@ -90,14 +87,13 @@ def element_in_words(case: Case, example: Example, verdict: Verdict) -> tuple[Co
         got = CodeInWords(came, words=cut(said, LONG))
     else:
         got = marked(code_in_words(came, target, example.got), wanted)
-    return (*_inputs(case, example), wanted, got)
-
-
-def _inputs(case: Case, example: Example) -> Iterator[CodeInWords]:
     several = len(example.inputs) > 1
     given = zip(case.inputs, example.inputs, strict=False)  # of a companion only the type counts
-    for i, (dtype, word) in enumerate(given, 1):
-        yield code_in_words(f"input {i}" if several else "input", dtype.format, word)
+    inputs = (
+        code_in_words(f"input {i}" if several else "input", dtype.format, word)
+        for i, (dtype, word) in enumerate(given, 1)
+    )
+    return (*inputs, wanted, got)
 
 
 def code_in_words(label: str, fmt: Format, word: Word) -> CodeInWords:
@@ -149,9 +145,6 @@ def _differing(ours: Pieces, theirs: Pieces) -> Pieces:
     return line_of([Piece(text, role, other not in (None, text)) for (text, role), other in both])
 
 
-# Whole calls ---------------------------------------------------------------------------------
-
-
 def call_in_words(
     example: CallExample,
     verdict: Verdict,
@@ -176,7 +169,8 @@ def call_in_words(
         return CallInWords(tuple(lines), message=example.message)
     reading = f"; closest reading: {example.reading}" if named and example.reading else ""
     lines.append(Labelled(heads[0], forms(due) + reading))
-    lines.append(Labelled(heads[1], forms(got), _form_differs(example)))
+    form_differs = example.difference is not None and example.difference[1] < 0
+    lines.append(Labelled(heads[1], forms(got), form_differs))
     return CallInWords(tuple(lines), _elements_of(example, heads, most), example.message)
 
 
@@ -185,10 +179,6 @@ def _nothing(example: CallExample, verdict: Verdict) -> str:
         return "nothing"  # the message has both answers
     came = "a refusal" if verdict not in FAILURES else f"nothing, {verdict}"
     return f"{came}: {clean(example.message)}".rstrip(": ")
-
-
-def _form_differs(example: CallExample) -> bool:
-    return example.difference is not None and example.difference[1] < 0
 
 
 def forms(strips: tuple[Strip, ...]) -> str:
@@ -226,9 +216,7 @@ def spelled(strip: Strip, word: Word, codes: bool = True) -> str:
     return f"{said} ({code_text(strip.format, word)})" if codes else said
 
 
-def _elements_of(
-    example: CallExample, labels: tuple[str, str], most: int = MOST
-) -> Elements | None:
+def _elements_of(example: CallExample, labels: tuple[str, str], most: int) -> Elements | None:
     due, got = example.expected, example.got
     output = example.difference[0] if example.difference else 0
     if isinstance(due, str) or got is None or output >= min(len(due), len(got)):
@@ -294,9 +282,6 @@ def deciding_words(example: CallExample) -> tuple[Word, ...]:
     if not all(i < len(strip.words) for strip, i in given):
         return ()
     return example.arguments or tuple(strip.words[i] for strip, i in given)
-
-
-# In few words --------------------------------------------------------------------------------
 
 
 def question_in_words(case: Case, example: Example | CallExample) -> str:

@@ -61,9 +61,6 @@ _LABELS = {
 }
 
 
-# Failures of a case --------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class CaseFailure:
     """A failure of one case: a finding, or part of one."""
@@ -150,9 +147,6 @@ def _only_there(case: CaseResult, group: Group) -> bool:
     ]
     right = any(other.verdict in ("pass", "tolerated") for other in others)
     return right and not any(other.verdict in FAILURES for other in others)
-
-
-# Findings ------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

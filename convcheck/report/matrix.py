@@ -79,9 +79,6 @@ def cell_of(case: Case) -> tuple[str, str]:
     return "-".join(dict.fromkeys(t.name for t in most)) or last.name, last.name
 
 
-# Letters of causes --------------------------------------------------------------------------
-
-
 def lettered_matrices(
     cases: Mapping[str, Sequence[CaseReport]],
     matrices: tuple[Mapping[str, StatusMatrix], Mapping[str, StatusMatrix]],

@@ -151,11 +151,15 @@ class _Words:
 
     def text(self, box: Box, *, short: bool = False) -> str:
         names = [self._types(box, str(i), short) for i in range(self.inputs)]
-        said = names[0] if self.inputs == 1 else "-".join(map(_braces, names))
+        braced = (f"{{{name}}}" if " " in name else name for name in names)
+        said = names[0] if self.inputs == 1 else "-".join(braced)
         said += f" via {', '.join(box[_MIDDLES])}" if any(box[_MIDDLES]) else ""
         said += f" to {self._types(box, _OUTPUT, short)}" if any(box[_OUTPUT]) else ""
-        rest = (f"{name.removeprefix('@')}={_either(box[name])}" for name in self._needed(box))
-        return f"{self._specs(box[_SPEC])}: {', '.join([said, *rest])}"
+        parts = [said]
+        for name in self._needed(box):
+            either = "|".join(value or "absent" for value in box[name])
+            parts.append(f"{name.removeprefix('@')}={either}")
+        return f"{self._specs(box[_SPEC])}: {', '.join(parts)}"
 
     def _types(self, box: Box, factor: str, short: bool) -> str:
         judged = self.table.values(factor, self.table.cases({_SPEC: box[_SPEC]}))
@@ -181,14 +185,6 @@ class _Words:
             said = ",".join(_ranges(mine, self.versions[op]))
             found.setdefault(standard, []).append(f"{name}-{said}" if said else name)
         return ", ".join(f"{standard}.{', '.join(ops)}" for standard, ops in found.items())
-
-
-def _either(values: Sequence[str]) -> str:
-    return "|".join(value or "absent" for value in values)
-
-
-def _braces(names: str) -> str:
-    return f"{{{names}}}" if " " in names else names
 
 
 def _ranges(mine: Sequence[str], known: Sequence[str]) -> Iterator[str]:

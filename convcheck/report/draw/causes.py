@@ -25,26 +25,23 @@ IN_FULL = 5  # of many causes
 NOT_TRIED = "Causes found in a runtime are tried first; where one fits, others are not."
 
 
-def _summary_line(failing: int, asked: int, causes: Sequence[ToldCause]) -> str:
-    if not failing:
-        return f"none of {plural(asked, 'case')} fails: there is nothing to explain"
-    count = len({name for one in causes for name in one.names})
-    said = f"{number(failing)} of {plural(asked, 'case')} {'fails' if failing == 1 else 'fail'}; "
-    if not count:
-        return said + "no cause gives every answer of any of them"
-    does = "cause explains" if count == 1 else "causes explain"
-    if failing == 1:
-        return f"{said}{count} {does} it, every answer"
-    explained = number(sum(len(one.cases) for one in causes))
-    return f"{said}{count} {does} {explained} of them, every answer of each"
-
-
 def causes_summary(document: Document) -> str:
     """Return how many cases fail, and how many of them the causes explain."""
     failing, judged = _failing(document), 0
     for some in document.cases.values():
         judged += sum(one.found.values_judged > 0 or one.fails for one in some)
-    return _summary_line(failing, judged, document.causes)
+    asked = plural(judged, "case")
+    if not failing:
+        return f"none of {asked} fails: there is nothing to explain"
+    count = len({name for one in document.causes for name in one.names})
+    said = f"{number(failing)} of {asked} {'fails' if failing == 1 else 'fail'}; "
+    if not count:
+        return said + "no cause gives every answer of any of them"
+    does = "cause explains" if count == 1 else "causes explain"
+    if failing == 1:
+        return f"{said}{count} {does} it, every answer"
+    explained = number(sum(len(one.cases) for one in document.causes))
+    return f"{said}{count} {does} {explained} of them, every answer of each"
 
 
 def unexplained_summary(document: Document) -> str:
@@ -102,7 +99,8 @@ def cause_at_length(one: ToldCause, verbose: bool = False) -> Iterator[Block]:
     yield from (under(said, hang=2) for said in where[:-1])
     yield under(where[-1], hang=2, right=[(one.finding.id, "dim")])
     yield from evidence_blocks(one.finding, verbose)
-    yield from _others(one, one.others.values())
+    if others := "; ".join(one.others.values()):
+        yield under(f"no input asked tells it from: {others}", "dim", hang=2)
 
 
 def _in_full(one: ToldCause) -> Iterator[Block]:
@@ -133,8 +131,3 @@ def _title(one: ToldCause, more: str, named: bool = True) -> Text:
     gate = "" if one.gated else " (below the gate)"
     count = f"{plural(len(one.cases), 'case')}  {more}".rstrip()
     return Text(said + gate, "bold red", hang=3, right=[(count, "dim")])
-
-
-def _others(one: ToldCause, others: Iterable[str]) -> Iterator[Block]:
-    if said := "; ".join(others):
-        yield under(f"no input asked tells it from: {said}", "dim", hang=2)

@@ -46,7 +46,10 @@ def chain_page(it: ChainJudgement, attributes: Sequence[str]) -> Iterator[Block]
     yield Text(f"{rules_name(it.chain.spec, attributes)}: {_arrows(it.chain.types)}", "bold")
     yield BLANK
     if len(it.ways) > 1:
-        yield field("verdict", _in_all(it), _STYLES[it.verdict])
+        said = f"{it.verdict}, in every reading of what is disputed"
+        if it.verdict == DISPUTED:
+            said = "disputed: whether it is the same depends on how the text is read"
+        yield field("verdict", said, _STYLES[it.verdict])
     for way in it.ways:
         if len(it.ways) > 1:
             yield BLANK
@@ -57,19 +60,10 @@ def chain_page(it: ChainJudgement, attributes: Sequence[str]) -> Iterator[Block]
         yield field("so", _stands_for(it))
 
 
-def _in_all(it: ChainJudgement) -> str:
-    if it.verdict == DISPUTED:
-        return "disputed: whether it is the same depends on how the text is read"
-    return f"{it.verdict}, in every reading of what is disputed"
-
-
-def _direct(chain: TypeChain) -> str:
-    ends = (chain.types[0], chain.types[-1])
-    return "the identity" if chain.is_round_trip else _arrows(ends)
-
-
 def _way(chain: TypeChain, way: ReadAs) -> Iterator[Block]:
-    yield field("verdict", _verdict(way, _direct(chain)), _STYLES[way.verdict])
+    ends = (chain.types[0], chain.types[-1])
+    direct = "the identity" if chain.is_round_trip else _arrows(ends)
+    yield field("verdict", _verdict(way, direct), _STYLES[way.verdict])
     yield field("proof", _proof(way.comparison))
     if way.comparison.counts.open:
         yield field("undefined", _undefined(way.comparison))
@@ -140,9 +134,6 @@ def chain_table_page(found: Mapping[ChainVerdict, int], table: ChainTable) -> It
     yield Text(f"{name}: {chains} of {plural(len(table.types), 'type')}", "bold")
     counts = ((number(found.get(one, 0)), [(one, _STYLES[one])]) for one in VERDICTS)
     yield Table([], list(counts), right=(0,))
-
-
-# Graphs -------------------------------------------------------------------------------------
 
 
 def graph_page(info: BackendInfo, found: Sequence[ChainOfBackend]) -> Iterator[Block]:

@@ -93,8 +93,11 @@ def _lines(block: Block, width: int, whole: bool) -> Iterator[Line]:
             yield from _table(block, width, whole)
         case Fitting():
             *ways, last = block.ways
-            tries = ([_uncut(part) for part in way] for way in ways)
-            drawn = (list(lines(way, width, whole)) for way in tries)
+            uncut = (
+                [replace(one, parts=False) if isinstance(one, Table) else one for one in way]
+                for way in ways
+            )
+            drawn = (list(lines(way, width, whole)) for way in uncut)
             fitting = next((some for some in drawn if _widest(some) <= width), None)
             yield from lines(last, width, whole) if fitting is None else fitting
         case Beside():
@@ -105,16 +108,9 @@ def _lines(block: Block, width: int, whole: bool) -> Iterator[Line]:
                 yield line
 
 
-def _uncut(block: Block) -> Block:
-    return replace(block, parts=False) if isinstance(block, Table) else block
-
-
 def _line_of(said: Said, style: str = "") -> Line:
     pieces = [(said, "")] if isinstance(said, str) else said
     return Line.assemble(*((visible(text), own) for text, own in pieces), style=style)
-
-
-# Paragraphs ----------------------------------------------------------------------------------
 
 
 def _text(block: Text, width: int, whole: bool) -> Iterator[Line]:
@@ -170,9 +166,6 @@ def _command_lines(parts: Sequence[str], width: int) -> list[str]:
     return ["  " * bool(i) + line for i, line in enumerate(broken)]
 
 
-# Codes ---------------------------------------------------------------------------------------
-
-
 def _codes(block: Codes, width: int, whole: bool) -> Iterator[Line]:
     rows = block.rows
     widest = max((_length(line) for row in rows for line in row.bits), default=0)
@@ -210,9 +203,6 @@ def _length(pieces: Pieces) -> int:
 def _value(row: CodeInWords, coded: int) -> Line:
     value = row.value.ljust(coded * bool(row.code))
     return Line.assemble((value, "bold"), (" " * _GAP + row.code if row.code else "", "dim"))
-
-
-# Tables --------------------------------------------------------------------------------------
 
 
 def _table(block: Table, width: int, whole: bool) -> Iterator[Line]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
-from convcheck.judge.result import EVER, FAILURES, CauseInWords, ExplainedCase
+from convcheck.judge.result import EVER, FAILURES, CauseInWords
 from convcheck.judge.words import clean, row_names
 from convcheck.plan.diff import (
     CHANGES,
@@ -97,12 +97,10 @@ def _partial(which: str, run: ComparedRun) -> Iterator[str]:
         yield f"the {which} run is shard {run.shard.index}/{run.shard.of} only"
 
 
-# Causes --------------------------------------------------------------------------------------
-
-
 def _cause(one: CauseChange, verbose: bool) -> Iterator[Block]:
     sides = (one.before, one.after)
-    cases, answers = ([count(side) for side in sides] for count in (len, _answers))
+    cases = [len(side) for side in sides]
+    answers = [sum(case.answers for case in side) for side in sides]
     count = f"{_became(cases, 'case')}, {_became(answers, 'answer')}"
     yield item(
         f"{one.change.upper()} CAUSE", _CAUSE_STYLES[one.change], said_of(one.together), count
@@ -112,10 +110,6 @@ def _cause(one: CauseChange, verbose: bool) -> Iterator[Block]:
     for said, when in ((_states(one.came), "before"), (_states(one.left), "now")):
         if said:
             yield under(f"{when}: {said}", "dim", hang=2)
-
-
-def _answers(cases: Sequence[ExplainedCase]) -> int:
-    return sum(case.answers for case in cases)
 
 
 def _became(counts: Sequence[int], noun: str) -> str:
@@ -138,9 +132,6 @@ def _explanations(others: Iterable[OtherCause], verbose: bool) -> Iterator[Block
 
 def _explained_by(causes: Sequence[CauseInWords]) -> str:
     return f'"{said_of(causes)}"' if causes else "not explained"
-
-
-# Failures ------------------------------------------------------------------------------------
 
 
 def _finding(same: Sequence[FailureChange], verbose: bool) -> Iterator[Block]:
@@ -219,9 +210,6 @@ def _mark(finding: FailureChange) -> str:
     if failure and failure.excuse:
         return ": ".join(filter(None, (failure.excuse.kind, failure.excuse.issue)))
     return "below the gate" if failure and failure.below else ""
-
-
-# Cases without failures ----------------------------------------------------------------------
 
 
 def _others(found: RunDifference) -> Iterator[tuple[str, str, Sequence[str]]]:

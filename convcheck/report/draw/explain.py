@@ -70,9 +70,6 @@ _LEVELS = {
 }
 
 
-# The decision --------------------------------------------------------------------------------
-
-
 def _head(case: Case) -> Iterator[Block]:
     yield Text(case.id, "bold", hang=2)
     yield BLANK
@@ -110,9 +107,6 @@ def _accepted(case: Case) -> Iterator[Block]:
 
 def _pattern(index: int) -> Block:
     return field("expected", pattern(f"<{PATTERNS[index]}>"), "bold")
-
-
-# Elements ------------------------------------------------------------------------------------
 
 
 def explain_page(
@@ -179,12 +173,10 @@ def _matched(target: Format, trace: Trace) -> str:
         return said
     for word in ("max", "min"):
         if rows[-1].endswith(word):
-            said += f"   ({word} is {_bound(getattr(target, word))})"
+            value = getattr(target, word)
+            whole = value.denominator == 1 and abs(value) < 2**64
+            said += f"   ({word} is {value if whole else spell_fraction(value)})"
     return said + ("   (no row before it holds)" if rows == ["else"] and trace.tried else "")
-
-
-def _bound(value: Fraction) -> str:
-    return str(value) if value.denominator == 1 and abs(value) < 2**64 else spell_fraction(value)
 
 
 def _outcome(target: Format, by: Decision, given: Given) -> Iterator[Block]:
@@ -202,9 +194,6 @@ def _outcome(target: Format, by: Decision, given: Given) -> Iterator[Block]:
     yield _pattern(given.pattern)
     if given.pattern in (ANY_NAN, NEGATIVE_NAN) or (given.code and isinstance(given.code, str)):
         yield code_block("such as", target, given.code)
-
-
-# Whole calls ---------------------------------------------------------------------------------
 
 
 def explain_call_page(
@@ -266,9 +255,6 @@ def _strip(
     return Strip(TypeName(dtype.name, dtype.format), shape, 0, tuple(words))
 
 
-# Answers -----------------------------------------------------------------------------------
-
-
 def answer_blocks(info: BackendInfo, result: CaseResult) -> Iterator[Block]:
     """Yield a backend's answer to the input, and its verdict."""
     yield BLANK
@@ -281,7 +267,10 @@ def judged_blocks(result: CaseResult) -> Iterator[Block]:
     for group in result.groups:
         example = group.examples[0]
         if isinstance(example, CallExample) and example.got is not None:
-            yield from _call(group, example)
+            named = group.decision.level == "disputed"
+            verdict = group.verdict
+            call = call_in_words(example, verdict, named=named, inputs=False, most=_ELEMENTS)
+            yield from call_blocks(call, indent=0)
         elif isinstance(example, Example) and example.got is not None:
             yield code_block("answer", result.case.outputs[0].format, example.got)
         said = cut(clean(example.message or result.message), _LONG)
@@ -289,12 +278,6 @@ def judged_blocks(result: CaseResult) -> Iterator[Block]:
     if not result.groups:
         said = f"{result.verdict}: {cut(clean(result.message), _LONG)}"
         yield field("verdict", said, _STYLES[result.verdict])
-
-
-def _call(group: Group, example: CallExample) -> Iterator[Block]:
-    disputed = group.decision.level == "disputed"
-    shown = call_in_words(example, group.verdict, named=disputed, inputs=False, most=_ELEMENTS)
-    yield from call_blocks(shown, indent=0)
 
 
 def _verdict(group: Group, message: str, got: object) -> str:
@@ -315,9 +298,6 @@ def code_block(label: str, fmt: Format, code: Word) -> Block:
     if isinstance(code, str) or isinstance(fmt, TextFormat):
         return field(label, cut(quote(str(code)), _LONG))
     return Codes((code_in_words(label, fmt, code),), indent=0)
-
-
-# Answers of the user -----------------------------------------------------------------------
 
 
 def title(spec: Spec) -> Text:

@@ -85,9 +85,6 @@ def _example_blocks(finding: Finding) -> Iterator[Block]:
         yield Codes((*(replace(row, code="") for row in inputs), due, got))
 
 
-# Whole calls ---------------------------------------------------------------------------------
-
-
 def call_blocks(example: CallInWords, indent: int = INDENT) -> Iterator[Block]:
     """Yield a call, with its elements side by side."""
     for one in example.lines:

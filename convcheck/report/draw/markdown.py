@@ -87,9 +87,6 @@ def _head(document: Document) -> str:
     ])  # fmt: skip
 
 
-# Parts ---------------------------------------------------------------------------------------
-
-
 def _problem(one: Problem) -> str:
     kind, place = one.kind.upper(), code(str(one.place))
     said = f"**{kind}** {place}: {escaped(one.message)}"
@@ -124,9 +121,6 @@ def _findings(found: Sequence[Finding], opened: int) -> Iterator[str]:
 
 def _block(page: Iterable[Block]) -> str:
     return fence(plain_lines(page, _WIDTH))
-
-
-# Markdown ------------------------------------------------------------------------------------
 
 
 def escaped(words: str) -> str:

@@ -5,16 +5,7 @@ from itertools import chain
 
 from convcheck.judge.result import FAILURES
 from convcheck.records import grouped
-from convcheck.report.blocks import (
-    BLANK,
-    Block,
-    Fitting,
-    Said,
-    Table,
-    Text,
-    downwards,
-    styled,
-)
+from convcheck.report.blocks import BLANK, Block, Fitting, Said, Table, Text, downwards, styled
 from convcheck.report.counts import NO_FAILURE, STATUSES, UNEXPLAINED, Status
 from convcheck.report.document import Document
 from convcheck.report.matrix import StatusMatrix, compact_specs

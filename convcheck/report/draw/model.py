@@ -63,7 +63,8 @@ def _overview(found: ModelReport) -> Table:
 
 
 def _conversion(one: ModelConversion) -> str:
-    types = " → ".join(", ".join(map(_type, some)) for some in (one.inputs, one.outputs))
+    sides = ([str(t or "?") for t in some] for some in (one.inputs, one.outputs))
+    types = " → ".join(map(", ".join, sides))
     return f"{clean(one.node.op)} {types}"
 
 
@@ -81,20 +82,13 @@ def _facts(told: ReportedConversion) -> Iterator[Block]:
         yield from _judged(one.judged, _SAYS[one.judged.kind])
     if one.occurred is not None:
         counts = ", ".join(f"{number(n)} {kind}" for kind, n in one.occurred.counts.items())
-        said = f"in the data, {_DID[one.occurred.kind]}: of {_different(one.occurred)}, {counts}"
+        different = plural(sum(one.occurred.counts.values()), f"different {one.occurred.of}")
+        said = f"in the data, {_DID[one.occurred.kind]}: of {different}, {counts}"
         yield from _judged(one.occurred, said)
     for facts in told.backends:
         yield from _backend(facts)
     for names, row in told.differ:
         yield under(f"{names} answer differently: {row}", "bold", hang=2)
-
-
-def _different(found: Judged) -> str:
-    return plural(sum(found.counts.values()), f"different {found.of}")
-
-
-def _type(dtype: object) -> str:
-    return str(dtype or "?")
 
 
 def _cases(one: ModelConversion) -> str:

@@ -70,9 +70,6 @@ def _title(sides: Sequence[Side]) -> Iterator[Block]:
         yield Text(f"note: {names}: {note}", "yellow", hang=6)
 
 
-# The table: a line per spec with its failures, then a line per status and the values.
-
-
 def _table(ran: Sequence[tuple[str, Document]]) -> Table:
     each = [[case for some in one.cases.values() for case in some] for _, one in ran]
     rows: list[list[Said]] = []
@@ -107,9 +104,6 @@ def _cell(word: str) -> Said:
     return [(word, "green" if word == "pass" else style)]
 
 
-# Causes
-
-
 def _causes(found: Mapping[str, Diagnosis]) -> Iterator[Block]:
     if shared := shared_causes(found):
         said = f"{plural(len(shared), 'cause')}, and the cases that each explains in each backend:"
@@ -117,8 +111,6 @@ def _causes(found: Mapping[str, Diagnosis]) -> Iterator[Block]:
         rows = [([one.cases(name) for name in found], said_of(one.causes)) for one in shared]
         yield from (*_counted(list(found), rows), BLANK)
 
-
-# Findings
 
 Shared = Sequence[tuple[str, Finding]]  # the same failure of several backends
 

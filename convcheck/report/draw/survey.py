@@ -104,10 +104,7 @@ def _tell(row: SurveyRow, found: Sequence[Mapping[Case, Surveyed]]) -> list[Tell
 
 
 def _lines(
-    told: Telling,
-    found: Mapping[Case, Surveyed],
-    row: SurveyRow,
-    types: Types,
+    told: Telling, found: Mapping[Case, Surveyed], row: SurveyRow, types: Types
 ) -> Iterator[str]:
     for telling, cases in told:
         law = _words(telling, row)

@@ -64,10 +64,9 @@ def report_page(
     of the list, a line per cause and unexplained finding, and the verdict. If `whole`, the digest
     has all findings.
     """
-    return _brief(document, whole) if quiet else _full(document, verbose, whole)
-
-
-def _brief(document: Document, whole: bool) -> Iterator[Block]:
+    if not quiet:
+        yield from _full(document, verbose, whole)
+        return
     yield from _problems(document.problems)
     yield from cause_per_line([one for one in document.causes if one.gated])
     gated = [finding for finding in document.unexplained if finding.gated]
@@ -89,13 +88,17 @@ def _full(document: Document, verbose: bool, whole: bool) -> Iterator[Block]:
         if document.unexplained:
             yield from (Text(unexplained_summary(document), "bold"), BLANK)
     if not brief:
-        yield from _matrices(document, verbose)
-    every = [finding for finding in document.findings if not finding.excuse]
-    left = list(document.unexplained) if document.causes else every
+        every, failing = document.matrices, document.failing
+        yield from matrix_blocks(
+            every if verbose else {spec: without_unsupported(every[spec]) for spec in failing}
+        )
+        yield from wrong_type_blocks(document, verbose)
+    unexcused = [finding for finding in document.findings if not finding.excuse]
+    left = list(document.unexplained) if document.causes else unexcused
     excused = [finding for finding in document.findings if finding.excuse and verbose]
     for finding in (*left, *excused):
         yield from (*finding_blocks(finding, verbose), BLANK)
-    found = every if verbose else left
+    found = unexcused if verbose else left
     yield from _problems(document.problems)
     if brief:
         few = len(document.causes) <= IN_FULL
@@ -109,13 +112,6 @@ def _full(document: Document, verbose: bool, whole: bool) -> Iterator[Block]:
     rest += () if brief else _unjudged(document, verbose)
     yield from (*rest, BLANK) if rest else ()
     yield verdict_line(document)
-
-
-def _matrices(document: Document, verbose: bool) -> Iterator[Block]:
-    every = document.matrices
-    shown = every if verbose else {s: without_unsupported(every[s]) for s in document.failing}
-    yield from matrix_blocks(shown)
-    yield from wrong_type_blocks(document, verbose)
 
 
 def _a_line_each(found: Sequence[Finding], every: bool, named: bool = False) -> Iterator[Block]:
@@ -139,9 +135,6 @@ def verdict_line(document: Document) -> Text:
     """Return the last line: verdict and counts."""
     glued = (one.replace(" ", GLUE).replace(f",{GLUE}", ", ") for one in document.reasons)
     return item(document.verdict, _VERDICTS[document.verdict], "; ".join(glued))
-
-
-# Counts --------------------------------------------------------------------------------------
 
 
 def counts_table(document: Document) -> Block:
@@ -170,9 +163,6 @@ def _short(count: int) -> str:
         if count >= 10 ** (power + 1):
             return f"{count / 10**power:,.1f} {unit}"
     return number(count)
-
-
-# Known failures ------------------------------------------------------------------------------
 
 
 def _problems(problems: Sequence[Problem]) -> Iterator[Block]:
@@ -227,18 +217,12 @@ def _of(cases: Mapping[str, Case]) -> str:
     return f"({plural(len(cases), 'case')})".replace(" ", GLUE)
 
 
-# Coverage ------------------------------------------------------------------------------------
-
-
 def _asked_otherwise(coverage: Sequence[tuple[str, Sequence[str]]]) -> Iterator[Block]:
     most = max((len(cases) for _, cases in coverage), default=0)
     for words, cases in coverage:
         if len(cases) < most:
             yield item("asked", "dim", f"{words}: {plural(len(cases), 'case')}")
             yield from (Text(name, "dim", 7, 2) for name in compact_names(cases))
-
-
-# Unjudged cases ------------------------------------------------------------------------------
 
 
 def _unjudged(document: Document, verbose: bool) -> Iterator[Block]:

@@ -48,7 +48,7 @@ def render(document: Document, command: str = "") -> str:
         data=_packed(data(document)),
         script=Markup(script),  # noqa: S704 our own
         style=Markup(with_colours(_asset("report.css"))),  # noqa: S704 our own
-        script_hash=_hash(script),
+        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     )
 
 
@@ -66,10 +66,6 @@ def with_colours(style: str) -> str:
 
 def _asset(name: str) -> str:
     return (files("convcheck.report.html") / "templates" / name).read_text(encoding="utf-8")
-
-
-def _hash(script: str) -> str:
-    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 
 def _facts(run: RunResult, command: str) -> list[tuple[str, str]]:

@@ -81,9 +81,6 @@ def index_below(fmt: Numeric, value: Fraction) -> int:
         return first - 1 if value < fmt.min else last + 1
 
 
-# Around an input -----------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class _Window:
     low: Fraction
@@ -165,9 +162,6 @@ def _indexed(fmt: Numeric, spans: Iterable[Span]) -> Iterator[tuple[int, int]]:
             start = index_of(fmt, low)
             end = ends(fmt)[1] + 1 if nan(fmt, high) else index_of(fmt, high)
             yield min(start, end), max(start, end)
-
-
-# The whole range of a source -----------------------------------------------------------------
 
 
 def overview(source: Format, spans: Sequence[Span]) -> dict[str, Any] | None:
@@ -309,9 +303,6 @@ def _rule(by: Decision) -> Json:
     }
 
 
-# Failures ------------------------------------------------------------------------------------
-
-
 def _finding(rules: dict[Decision, int], places: Mapping[str, int], finding: Finding) -> Json:
     first, excuse = finding.members[0].group, finding.excuse
     told = ("id", "status", "verdict", "kind", "places", "where", "message")
@@ -385,9 +376,6 @@ def _call(group: Group, shown: CallExample) -> Json:
     line = near(fmt, fmt, (None, due.words[i], got.words[i]))
     rows = msgspec.to_builtins((wanted, came))
     return {**told, "rows": rows, "types": [due.type, due.type], "line": line}
-
-
-# Causes --------------------------------------------------------------------------------------
 
 
 def _cause(

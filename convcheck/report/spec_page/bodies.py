@@ -114,9 +114,6 @@ def body_blocks(spec: Spec, types: Types) -> Iterator[Block]:
         yield from _parts(spec, types, body)
 
 
-# Formulas and steps --------------------------------------------------------------------------
-
-
 def _parts(spec: Spec, types: Types, of: Any) -> Iterator[Block]:
     named: list[tuple[str, Any]] = []
     for name, (label, said) in _SHOWN.items():
@@ -200,9 +197,6 @@ def products(
     for length, elements in by_length.items():
         found.setdefault(tuple(elements), []).append(length)
     return [(lengths, elements) for elements, lengths in found.items()]
-
-
-# Matrices ------------------------------------------------------------------------------------
 
 
 def _matrix(spec: Spec, matrix: Matrix, types: Types) -> Iterator[Block]:
