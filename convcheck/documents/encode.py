@@ -48,7 +48,9 @@ def text(result: RunResult) -> str:
         lines += written.lines(Line(case=written.case(case)))
     for part in result.parts:
         lines += written.lines(Line(part=written.part(part)))
-    lines.append(line_text(Line(end=_end_of(result))))
+    causes = _causes(gathered(result.cases, result.causes))
+    given = _given(result, End) | {"causes": causes, "catalogue": result.causes}
+    lines.append(line_text(Line(end=End(**given, summary=summary_of(result)))))
     return "".join(lines)
 
 
@@ -71,12 +73,6 @@ def head_of(result: RunResult) -> Head:
         convcheck=__version__,
         corpus_sha256=result.corpus,
     )
-
-
-def _end_of(result: RunResult) -> End:
-    causes = _causes(gathered(result.cases, result.causes))
-    given = _given(result, End) | {"causes": causes, "catalogue": result.causes}
-    return End(**given, summary=summary_of(result))
 
 
 def _causes(found: Diagnosis) -> tuple[ExplainedCause, ...]:

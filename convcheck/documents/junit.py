@@ -5,7 +5,7 @@ the run a passing test with output. Times are workers' times, absent for reports
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from convcheck import __version__
@@ -28,18 +28,13 @@ def render(document: Document, command: str = "") -> str:
     suites = [_suite(spec, cases, document) for spec, cases in document.cases.items()]
     suites += _others(document)
     whole = (case for cases in document.cases.values() for case in cases)
-    root = Element("testsuites", {"name": "convcheck", **_sums(suites), **_time(whole)})
+    root = Element("testsuites", {"name": "convcheck"})
+    for name in ("tests", "failures", "errors"):
+        root.set(name, str(sum(int(suite.attrib[name]) for suite in suites)))
+    root.attrib.update(_time(whole))
     root.extend(suites)
     indent(root, " ")
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{tostring(root, encoding="unicode")}\n'
-
-
-def _sums(suites: Iterable[Element]) -> dict[str, str]:
-    suites = tuple(suites)
-    return {
-        name: str(sum(int(suite.attrib[name]) for suite in suites))
-        for name in ("tests", "failures", "errors")
-    }
 
 
 def _suite(name: str, cases: Sequence[CaseReport], document: Document) -> Element:
@@ -75,6 +70,7 @@ def _suite_of(
 
 def _properties(spec: str, document: Document) -> dict[str, str]:
     run = document.result
+    causes = [one for one in document.causes if any(case.spec == spec for case in one.cases)]
     return {
         "backend": document.backend,
         "tier": run.tier,
@@ -83,17 +79,8 @@ def _properties(spec: str, document: Document) -> dict[str, str]:
         "convcheck": __version__,
         **({"known": run.known} if run.known else {}),
         **({"shard": f"{run.shard.index}/{run.shard.of}"} if run.shard else {}),
-        **dict(_causes(spec, document)),
+        **{f"cause {one.letter}": one.whole for one in causes},
     }
-
-
-def _causes(spec: str, document: Document) -> Iterator[tuple[str, str]]:
-    for one in document.causes:
-        if any(case.spec == spec for case in one.cases):
-            yield f"cause {one.letter}", one.whole
-
-
-# Cases ---------------------------------------------------------------------------------------
 
 
 def _test(case: CaseReport, document: Document) -> Element:
@@ -106,7 +93,8 @@ def _test(case: CaseReport, document: Document) -> Element:
         tag = "error" if gated[0].verdict in _FAULTS else "failure"
         said = "; ".join(filter(None, (why, _gist(gated))))
         _say(test, tag, said, gated[0].verdict, _body(found, why))
-    elif excuses := _excuses(found):
+    elif excuses := [finding.excuse for finding in found if finding.excuse]:
+        excuses.sort(key=lambda excuse: excuse.kind != "known")
         said = "; ".join(dict.fromkeys(map(_excused, excuses)))
         _say(test, "skipped", said, excuses[0].kind)
     elif case.found.verdict in ("unsupported", "undefined"):
@@ -116,11 +104,6 @@ def _test(case: CaseReport, document: Document) -> Element:
     elif case.found.verdict == "tolerated":
         SubElement(test, "system-out").text = _legal(_tolerated(case.found.groups))
     return test
-
-
-def _excuses(found: Sequence[Finding]) -> list[Excuse]:
-    given = [finding.excuse for finding in found if finding.excuse]
-    return sorted(given, key=lambda excuse: excuse.kind != "known")
 
 
 def _excused(excuse: Excuse) -> str:
@@ -161,9 +144,6 @@ def _tolerated(groups: Iterable[Group]) -> str:
         for o in groups if o.verdict == "tolerated"
     )  # fmt: skip
     return "\n".join(dict.fromkeys(lines))
-
-
-# Other tests ---------------------------------------------------------------------------------
 
 
 def _others(document: Document) -> list[Element]:
