@@ -186,9 +186,6 @@ def _count(facts: RuleFacts, part: CaseResult) -> None:
             facts.broken.setdefault(by.row, set()).add(name)
 
 
-# Runtimes ------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, eq=False)
 class SiteRuntime:
     """A runtime with all its releases."""
@@ -412,7 +409,8 @@ def _state_cell(release: str, states: Mapping[str, str], url: str = "", judged: 
     title = f"{release}: of {plural(len(states), 'case')}, {said}"
     if failing := counts["fails"]:
         heat = -(-_HEATS * failing // max(judged, len(states)))
-        return _cell(_short(failing), f"h{heat}", title, url)
+        short = str(failing) if failing < 1000 else f"{failing / 1000:.1f}k"
+        return _cell(short, f"h{heat}", title, url)
     sign, key = next(_SIGNS[state] for state in _SIGNS if counts[state])
     return _cell(sign, key, title, url)
 
@@ -422,10 +420,6 @@ _STATES = {
     "lacks": "are lacking, or nothing is due",
 }  # fmt: skip
 _SIGNS = {"otherwise": ("~", "other"), "passes": ("·", "pass"), "lacks": ("–", "lacks")}
-
-
-def _short(count: int) -> str:
-    return str(count) if count < 1000 else f"{count / 1000:.1f}k"
 
 
 def cause_cells(one: SiteRuntime, cause: CauseHistory) -> list[Drawn]:
@@ -446,9 +440,6 @@ def newest_cell(run: SiteRun, rule: RuleKey) -> Drawn:
     if facts.judged:
         return {"said": number(len(facts.judged)), "key": "good"}
     return {"said": "free", "key": "free"}
-
-
-# Badges --------------------------------------------------------------------------------------
 
 
 def badges(run: SiteRun, requirements: Mapping[str, Collection[str]]) -> Iterator[Drawn]:

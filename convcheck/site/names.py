@@ -64,9 +64,6 @@ def release_order(release: str) -> tuple[bool, Version, tuple[tuple[bool, int, s
         return False, Version("0"), natural
 
 
-# Rules ---------------------------------------------------------------------------------------
-
-
 def rule_of_group(group: Group) -> RuleKey:
     """Return the name and home of a group's rule.
 
@@ -98,9 +95,6 @@ def finding_of_site(name: RunName, rule: RuleKey) -> str:
     """Return a twelve-digit id of a rule's failures in a release."""
     said = json.dumps([rule.place, rule.rule, name.runtime, name.release])
     return hashlib.sha256(said.encode()).hexdigest()[:12]
-
-
-# Files ---------------------------------------------------------------------------------------
 
 
 def file_name(*parts: str) -> str:

@@ -117,9 +117,6 @@ def _remarks(one: SiteRuntime) -> Iterator[str]:
         yield f"asked with other inputs than the newest release, and so not compared: {few}"
 
 
-# Findings ------------------------------------------------------------------------------------
-
-
 def _finding(site: Site, one: SiteRuntime, run: SiteRun, rule: RuleKey) -> SiteFile:
     return _page(
         site, page_of_finding(run.name, rule), "finding.html", f"{rule.rule}, {run.name}", _HOME,
@@ -140,9 +137,6 @@ def _causes_of_finding(one: SiteRuntime, run: SiteRun, rule: RuleKey) -> Iterato
                 cases |= {name for name, state in states.items() if state == "fails"} & mine
         if cases:
             yield plural(len(cases), "case"), _said(cause)
-
-
-# Rules ---------------------------------------------------------------------------------------
 
 
 def _rule(site: Site, rule: RuleKey) -> SiteFile:
