@@ -103,7 +103,9 @@ def find_releases(wanted: Wanted) -> list[Release]:
     url = f"{index_url()}/{wanted.package}/"
     files = _files(*_fetched(url), url)
     found = sorted({version for version, _, _ in files})
-    inside = [version for version in found if _is_wanted(version, wanted)]
+    ends = (wanted.first, wanted.last)
+    final = [version for version in found if not version.is_prerelease or version in ends]
+    inside = [version for version in final if wanted.first <= version <= wanted.last]
     if not inside:
         has = f"{found[0]} to {found[-1]}" if found else "no release"
         raise UsageError(f"{url} has no release of {wanted}", hint=f"it has {has}")
@@ -119,11 +121,6 @@ def index_url() -> str:
     command = [sys.executable, "-m", "pip", "config", "get", "global.index-url"]
     asked = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
     return (asked.stdout.strip() if not asked.returncode else "").rstrip("/") or PYPI
-
-
-def _is_wanted(version: Version, wanted: Wanted) -> bool:
-    final = not version.is_prerelease or version in (wanted.first, wanted.last)
-    return final and wanted.first <= version <= wanted.last
 
 
 def _fetched(url: str) -> tuple[str, bytes]:

@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeVar
 
 from convcheck.causes.gather import chosen_causes
 from convcheck.history.environments import Release
-from convcheck.judge.result import FAILURES, CaseResult, CauseInWords, Group, Names, RunResult
+from convcheck.judge.result import FAILURES, CaseResult, CauseInWords, Names, RunResult
 
 K = TypeVar("K", bound=Hashable)
 State = Literal["fails", "passes", "otherwise", "lacks"]
@@ -144,7 +144,8 @@ def history_of(
 
     `causes` of each release's cases are given if several runtimes share the choice.
     """
-    results, named = results_of(asked), _causes_of_releases(asked)
+    results = results_of(asked)
+    named = {cause.name: cause for one in asked if one.run for cause in one.run.causes}
     chosen = chosen_for(results, named) if causes is None else causes
     judged = _Judged.of(results, _blamed(results, chosen))
     found: dict[Names, dict[RuleKey, dict[str, None]]] = defaultdict(lambda: defaultdict(dict))
@@ -184,10 +185,6 @@ def results_of(asked: Iterable[AskedRelease]) -> dict[Key, CaseResult]:
     """Return the results by release and case."""
     runs = ((one.release, one.run) for one in asked if one.run)
     return {(release, result.case.id): result for release, run in runs for result in run.cases}
-
-
-def _causes_of_releases(asked: Iterable[AskedRelease]) -> dict[str, CauseInWords]:
-    return {cause.name: cause for one in asked if one.run for cause in one.run.causes}
 
 
 def chosen_for(
@@ -241,12 +238,8 @@ def _owners(
 
 def _broken(result: CaseResult) -> list[RuleKey]:
     groups = [group for group in result.groups if group.verdict in FAILURES]
-    rows = dict.fromkeys(map(_row_of, groups))
-    return list(rows) or [RuleKey(result.verdict, "as a whole", "")]
-
-
-def _row_of(group: Group) -> RuleKey:
-    return RuleKey(group.decision.rule, group.decision.row, str(group.decision.place))
+    rows = [RuleKey(by.rule, by.row, str(by.place)) for by in (group.decision for group in groups)]
+    return list(dict.fromkeys(rows)) or [RuleKey(result.verdict, "as a whole", "")]
 
 
 def _row_history(row: RuleKey, names: Names, cases: Iterable[str], judged: _Judged) -> RowHistory:
