@@ -53,10 +53,6 @@ from convcheck.vectors.model import CallSet, Vectors, VectorSet
 RIGHT = ("pass", "tolerated")
 
 
-def _named_in(name: str, where: tuple[str, ...]) -> frozenset[str]:
-    return frozenset(word.partition("=")[0] for word in (*name.split("/")[2:], *where))
-
-
 def _reversals(
     catalog: Catalog, vectors: Vectors, answers: Answers, named: frozenset[str]
 ) -> Iterator[str]:
@@ -168,7 +164,8 @@ def main(
         name, values = _of_finding(loaded, report, finding)
     elif report or finding:
         raise UsageError("a finding and a case", hint=f"leave out {name}, or the finding")
-    case, named = find_case(loaded, name, source, target, where), _named_in(name, where)
+    case = find_case(loaded, name, source, target, where)
+    named = frozenset(word.partition("=")[0] for word in (*name.split("/")[2:], *where))
     if got:
         show = _show_call if case.whole_calls else _show_elements
         return _judge(loaded, show(loaded, case, values, got, verbose), named, verbose)
@@ -213,9 +210,6 @@ def _explain_element(
     found = trace(compile_case(spec, case), case, vectors.inputs[0])
     put(explain_page(vectors, found, notes, verbose))
     return vectors, found.decision
-
-
-# Answers on the command line -----------------------------------------------------------------
 
 
 def _show_elements(

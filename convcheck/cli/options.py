@@ -135,13 +135,7 @@ def _colour(context: click.Context, option: click.Parameter, when: str | None) -
 
 # They stand before a command or after it. Help lists them by name.
 GLOBAL_OPTIONS = (
-    click.option(
-        "--specs",
-        multiple=True,
-        metavar="DIR",
-        expose_value=False,
-        callback=_keep,
-    ),
+    click.option("--specs", multiple=True, metavar="DIR", expose_value=False, callback=_keep),
     click.option(
         "--color",
         metavar="WHEN",
@@ -192,11 +186,7 @@ TIMEOUT = click.option(
     help="Limit of one backend call (default: 30).",
 )
 SEED = click.option(
-    "--seed",
-    metavar="N",
-    type=click.IntRange(0),
-    default=0,
-    help="Seed of the random inputs.",
+    "--seed", metavar="N", type=click.IntRange(0), default=0, help="Seed of the random inputs."
 )
 
 
@@ -212,8 +202,6 @@ def _tier(*names: str) -> Option:
 
 TIER = _tier("edge", "boundary", "exhaustive")
 EDGE_OR_BOUNDARY = _tier("edge", "boundary")
-
-# Options that a command gets as one object ---------------------------------------------------
 
 
 def _packed(name: str, make: Call, *options: Option) -> Option:
@@ -319,11 +307,7 @@ run_options = _packed(
     JOBS,
     TIMEOUT,
     SEED,
-    click.option(
-        "--inputs",
-        metavar="FILE",
-        help="Test the hex bit patterns in FILE.",
-    ),
+    click.option("--inputs", metavar="FILE", help="Test the hex bit patterns in FILE."),
     click.option(
         "--samples",
         callback=_samples,
@@ -333,9 +317,7 @@ run_options = _packed(
     ),
     click.option("--executor", metavar="URL"),
     click.option(
-        "--consistency",
-        is_flag=True,
-        help="Vary positions, lengths and backend options.",
+        "--consistency", is_flag=True, help="Vary positions, lengths and backend options."
     ),
     click.option("--no-causes", is_flag=True, help="Do not search for the causes of failures."),
     click.option("--require", metavar="NAME", help="Test the cases of a requirement set."),

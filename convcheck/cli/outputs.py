@@ -164,12 +164,7 @@ def _hide(context: click.Context, parameter: click.Parameter, hidden: bool) -> N
     context.meta[_HIDDEN] = hidden or context.meta.get(_HIDDEN, False)
 
 
-progress_option = click.option(
-    "--no-progress",
-    is_flag=True,
-    expose_value=False,
-    callback=_hide,
-)
+progress_option = click.option("--no-progress", is_flag=True, expose_value=False, callback=_hide)
 
 
 @dataclass

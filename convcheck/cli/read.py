@@ -205,7 +205,11 @@ def history(
     work = _HistoryWork(wanted, loaded, asking, environments_folder(folder))
     found = find_releases(wanted)
     try:
-        return _bisect(work, found, cause) if cause else _tell(work, found, outputs)
+        if not cause:
+            return _tell(work, found, outputs)
+        bisected = bisect(found, lambda release: _ask(work, release), cause)
+        put(bisected_page(bisected, cause))
+        return 0 if bisected.between else NOTHING
     except (_StoppedError, KeyboardInterrupt):
         signals.handled()
         say(f"the same command goes on from {work.reports}", err=True)
@@ -260,9 +264,3 @@ def _tell(work: _HistoryWork, releases: Sequence[Release], outputs: tuple[Output
         return 0
     say("nothing was judged", err=True)
     return NOTHING
-
-
-def _bisect(work: _HistoryWork, releases: Sequence[Release], cause: str) -> int:
-    found = bisect(releases, lambda release: _ask(work, release), cause)
-    put(bisected_page(found, cause))
-    return 0 if found.between else NOTHING

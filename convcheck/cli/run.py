@@ -274,9 +274,6 @@ def _dry_run(asking: Asking) -> int:
     return 0
 
 
-# Answers in a file ---------------------------------------------------------------------------
-
-
 def _answered_run(
     address: str, cases: Sequence[Case], corpus: Corpus, options: RunOptions
 ) -> RunResult:
@@ -322,9 +319,6 @@ def _read(path: str, file: str) -> bytes:
     except OSError as error:
         said = f"cannot read {file}: {error.strerror or error}"
         raise UsageError(said, hint="answers:FILE, or answers:- for stdin") from None
-
-
-# Surveys -------------------------------------------------------------------------------------
 
 
 def _survey(

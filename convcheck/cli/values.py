@@ -45,7 +45,9 @@ def read_values(dtype: DType, words: Iterable[str]) -> tuple[Bits, list[str]]:
     read = [_code_of_word(dtype, word) for word in words]
     pairs = zip(words, read, strict=True)
     notes = [nearest(dtype, word, code) for word, (code, exact) in pairs if not exact]
-    return _bits_of(dtype, [code for code, _ in read]), notes
+    bits = np.empty(len(words), dtype.format.storage)
+    bits[:] = [code for code, _ in read]
+    return bits, notes
 
 
 def _has(source: DType) -> str:
@@ -60,21 +62,12 @@ def _has(source: DType) -> str:
     return f"{source} has {low} to {high}{more}, and bits 0x0 to {(1 << fmt.bits) - 1:#x}"
 
 
-def _bits_of(dtype: DType, codes: Sequence[int | str]) -> Bits:
-    bits = np.empty(len(codes), dtype.format.storage)
-    bits[:] = codes
-    return bits
-
-
 def vectors_of(spec: Spec, case: Case, values: Sequence[str]) -> tuple[VectorSet, list[str]]:
     """Return vectors of inputs, and notes on inexact ones."""
     bits, notes = read_values(case.inputs[0], values)
     return VectorSet(
         case, (bits,), evaluate(spec, case, bits), "sampled", form_decision(spec)
     ), notes
-
-
-# Whole calls ---------------------------------------------------------------------------------
 
 
 def given_call(
