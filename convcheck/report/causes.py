@@ -152,7 +152,14 @@ def wrong_answers(explanations: Sequence[Explanation]) -> Iterator[Shown]:
         new = [each for case in one.cases for each in _given_without(names & told, case)]
         told |= names
         found = new or [(case, group) for case in one.cases for group in _large(case)]
-        yield _plainest([each for each in found if each[1].decision.level == one.level] or found)
+        found = [each for each in found if each[1].decision.level == one.level] or found
+        shown = ((case.case, group, group.examples[0]) for case, group in found)
+        yield min(shown, key=_length)
+
+
+def _length(shown: Shown) -> tuple[bool, int]:
+    case, group, _ = shown
+    return case.whole_calls, len(case.id) + len(group.decision.cite) + len(_instance(*shown))
 
 
 def _given_without(causes: set[str], case: CaseResult) -> Iterator[tuple[CaseResult, Group]]:
@@ -161,15 +168,6 @@ def _given_without(causes: set[str], case: CaseResult) -> Iterator[tuple[CaseRes
         names = set(alone.get(group.digest, ()))
         if names and not names & causes:
             yield case, group
-
-
-def _plainest(found: Sequence[tuple[CaseResult, Group]]) -> Shown:
-    shown = ((case.case, group, group.examples[0]) for case, group in found)
-    return min(shown, key=lambda each: (each[0].whole_calls, _length(*each)))
-
-
-def _length(case: Case, group: Group, example: Example | CallExample) -> int:
-    return len(case.id) + len(group.decision.cite) + len(_instance(case, group, example))
 
 
 def _failing(case: CaseResult) -> list[Group]:

@@ -164,7 +164,13 @@ def call_in_words(
     ]
     due, got, heads = example.expected, example.got, labels(verdict)
     if got is None or isinstance(due, str):
-        came = _whole(got) if got is not None else cut(_nothing(example, verdict), LONG)
+        if got is not None:
+            came = _whole(got)
+        elif verdict == "inconsistent":
+            came = "nothing"  # the message has both answers
+        else:
+            came = "a refusal" if verdict not in FAILURES else f"nothing, {verdict}"
+            came = cut(f"{came}: {clean(example.message)}".rstrip(": "), LONG)
         lines += [Labelled(heads[0], _whole(due)), Labelled(heads[1], came)]
         return CallInWords(tuple(lines), message=example.message)
     reading = f"; closest reading: {example.reading}" if named and example.reading else ""
@@ -172,13 +178,6 @@ def call_in_words(
     form_differs = example.difference is not None and example.difference[1] < 0
     lines.append(Labelled(heads[1], forms(got), form_differs))
     return CallInWords(tuple(lines), _elements_of(example, heads, most), example.message)
-
-
-def _nothing(example: CallExample, verdict: Verdict) -> str:
-    if verdict == "inconsistent":
-        return "nothing"  # the message has both answers
-    came = "a refusal" if verdict not in FAILURES else f"nothing, {verdict}"
-    return f"{came}: {clean(example.message)}".rstrip(": ")
 
 
 def forms(strips: tuple[Strip, ...]) -> str:

@@ -45,7 +45,7 @@ from convcheck.report.examples import (
 )
 from convcheck.rules.find import compact_names
 from convcheck.rules.model import Case, Level
-from convcheck.semantics.expected import Decision, Quotation
+from convcheck.semantics.expected import Decision
 from convcheck.streams import GLUE, number, plural
 
 SEVERAL = "wrong elements of several kinds"
@@ -422,16 +422,13 @@ def cited_lines(by: Decision) -> tuple[str, ...]:
     """Return the basis of a row: sentences, translations and the row's text."""
     lines: list[str] = []
     for one in by.sentences:
+        part = f"{one.of}: " if one.of else ""
+        quoted = cited(one.text) if one.text else ""
+        document = f" — {one.document}{GLUE}{one.id}".rstrip(GLUE) if one.document else ""
         level = f" (level:{GLUE}{by.level})" if one == by.sentences[-1] else ""
-        lines.append(f"{_sentence(one)}{level}".lstrip())
+        lines.append(f"{part}{quoted}{document}{level}".lstrip())
         lines += [translated(one.gloss)] if one.gloss else []
     return (*lines, *([f"in its row: {by.row_in_words}"] if by.row_in_words else []))
-
-
-def _sentence(one: Quotation) -> str:
-    part = f"{one.of}: " if one.of else ""
-    document = f" — {one.document}{GLUE}{one.id}".rstrip(GLUE) if one.document else ""
-    return part + (cited(one.text) if one.text else "") + document
 
 
 def _explain_command(

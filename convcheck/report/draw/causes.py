@@ -67,7 +67,11 @@ def cause_blocks(causes: Sequence[ToldCause], verbose: bool) -> Iterator[Block]:
             yield from _weighed(one, _in_full(one))
         for one in single[IN_FULL:]:
             yield from _weighed(one, [_title(one, one.finding.id, named=False)])
-        yield from _together([one for one in causes if not one.says])
+        if together := [one for one in causes if not one.says]:
+            cases = plural(sum(len(one.cases) for one in together), "case")
+            explain = "pair of these explains" if len(together) == 1 else "pairs of these explain"
+            said = f"{number(len(together))} {explain} {cases} (-v)"
+            yield item("together", "bold red", said)
     if causes and (verbose or len(causes) <= _FEW):
         yield under(NOT_TRIED, "dim", hang=2)
 
@@ -113,14 +117,6 @@ def _in_full(one: ToldCause) -> Iterator[Block]:
     yield Text(one.wrong_answer, "bold", INDENT, hang=2, cut=cut, right=right)
     if finding.explain:
         yield Command(finding.explain)
-
-
-def _together(causes: Sequence[ToldCause]) -> Iterator[Block]:
-    if causes:
-        cases = plural(sum(len(one.cases) for one in causes), "case")
-        explain = "pair of these explains" if len(causes) == 1 else "pairs of these explain"
-        said = f"{number(len(causes))} {explain} {cases} (-v)"
-        yield item("together", "bold red", said)
 
 
 def _title(one: ToldCause, more: str, named: bool = True) -> Text:

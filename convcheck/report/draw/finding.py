@@ -29,16 +29,15 @@ _LONG = 400
 
 def finding_blocks(finding: Finding, verbose: bool = False) -> Iterator[Block]:
     """Yield a finding. It is dim if it fails no run, and then short unless `verbose`."""
-    blocks = [*_heading(finding, verbose), *evidence_blocks(finding, verbose)]
-    yield from blocks if finding.gated else [Dim(blocks)]
-
-
-def _heading(finding: Finding, verbose: bool) -> Iterator[Block]:
     style = "bold red" if finding.gated else BELOW.style
     first, *more = finding.cases if verbose else finding.few_cases
     count = f"  {plural(len(finding.members), 'case')}" if len(finding.members) > 1 else ""
-    yield item(finding.label, style, first, right=[(finding.id, "dim"), (count, "")])
-    yield from (under(name, "bold", hang=2) for name in more)
+    blocks: list[Block] = [
+        item(finding.label, style, first, right=[(finding.id, "dim"), (count, "")]),
+        *(under(name, "bold", hang=2) for name in more),
+        *evidence_blocks(finding, verbose),
+    ]
+    yield from blocks if finding.gated else [Dim(blocks)]
 
 
 def evidence_blocks(finding: Finding, verbose: bool) -> Iterator[Block]:
@@ -91,18 +90,16 @@ def call_blocks(example: CallInWords, indent: int = INDENT) -> Iterator[Block]:
         yield field(one.label, one.words, "bold red" if one.wrong else "", indent=indent)
     if (table := example.elements) and table.rows:
         shown = replace(table, wrong=()) if example.message else table
-        yield Fitting([[way] for way in _ways(shown, max(indent - 2, 0))])
+        inputs = len(table.heads) - 2
+        ways: list[Sequence[bool | None]] = [
+            [True] * (inputs + 2),
+            [False] * inputs + [True] * 2,
+            [False] * (inputs + 2),
+            [None] * inputs + [False] * 2,
+        ]
+        yield Fitting([[_table(shown, way, max(indent - 2, 0))] for way in ways])
         if table.rest:
             yield Text(table.rest, "dim", indent=max(indent, 2))
-
-
-def _ways(table: Elements, indent: int) -> Iterator[Table]:
-    """Yield ever smaller tables, the last without inputs."""
-    inputs = len(table.heads) - 2
-    yield _table(table, [True] * (inputs + 2), indent)
-    yield _table(table, [False] * inputs + [True] * 2, indent)
-    yield _table(table, [False] * (inputs + 2), indent)
-    yield _table(table, [None] * inputs + [False] * 2, indent)
 
 
 def _table(table: Elements, full: Sequence[bool | None], indent: int) -> Table:

@@ -9,7 +9,6 @@ from convcheck.history.matrix import (
     History,
     ReleaseTurn,
     RowHistory,
-    Shown,
     State,
 )
 from convcheck.records import grouped
@@ -114,15 +113,12 @@ def _gap(turn: ReleaseTurn, found: History) -> str:
 def bisected_page(found: Bisected, cause: str) -> Iterator[Block]:
     """Yield the tested releases and the pair with the change."""
     for step in found.steps:
-        yield Text(_step(step, found.cases), hang=2)
+        said = f"in {step.count} of {plural(found.cases, 'case')}"
+        said += "" if step.judged else "; it lacks them all"
+        if step.asked.why:
+            said = f"could not be asked: {step.asked.why}"
+        yield Text(f"{step.asked.release}: {said}", hang=2)
     yield Text(_conclusion(found, cause), "bold", hang=2)
-
-
-def _step(step: Shown, cases: int) -> str:
-    if step.asked.why:
-        return f"{step.asked.release}: could not be asked: {step.asked.why}"
-    said = f"{step.asked.release}: in {step.count} of {plural(cases, 'case')}"
-    return said if step.judged else f"{said}; it lacks them all"
 
 
 def _conclusion(found: Bisected, cause: str) -> str:

@@ -73,34 +73,25 @@ def _block(row: SurveyRow, names: Sequence[str], types: Types) -> Iterator[Block
     told += [(_DIFFER, lines)] if (lines := _differences(row, names)) else []
     room = max((len(label) for label, _ in told if len(label) <= _LABEL), default=2)
     for label, lines in told:
-        yield from _labelled(label, lines, room)
-
-
-def _labelled(label: str, lines: Sequence[str], room: int) -> Iterator[Block]:
-    style = "bold yellow" if label == _DIFFER else "bold"
-    if len(label) > room:
-        yield Text(label, style, 2)
-        label = ""
-    for i, line in enumerate(lines):
-        said = f"  {'' if i else label}".ljust(room + 4)
-        yield Text(line, hang=2, label=[(said, style)])
+        style = "bold yellow" if label == _DIFFER else "bold"
+        if len(label) > room:
+            yield Text(label, style, 2)
+            label = ""
+        for i, line in enumerate(lines):
+            said = f"  {'' if i else label}".ljust(room + 4)
+            yield Text(line, hang=2, label=[(said, style)])
 
 
 def _told(row: SurveyRow, names: Sequence[str], types: Types) -> Iterator[tuple[str, list[str]]]:
     found = [row.of(backend) for backend in range(len(names))]
     together: dict[tuple[str, ...], list[str]] = {}
-    for name, cases, told in zip(names, found, _tell(row, found), strict=True):
+    one_by_one = len(row.decision.readings) > 1  # each is told by the reading that fits best
+    tellings = [tell([cases])[0] for cases in found] if one_by_one else tell(found)
+    for name, cases, told in zip(names, found, tellings, strict=True):
         if told:
             together.setdefault(tuple(_lines(told, cases, row, types)), []).append(name)
     for lines, labels in together.items():
         yield ", ".join(labels), list(lines)
-
-
-def _tell(row: SurveyRow, found: Sequence[Mapping[Case, Surveyed]]) -> list[Telling]:
-    """Describe all backends in the same words; with several readings, by the strictest fit."""
-    if len(row.decision.readings) > 1:
-        return [tell([cases])[0] for cases in found]
-    return tell(found)
 
 
 def _lines(
