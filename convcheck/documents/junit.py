@@ -91,14 +91,19 @@ def _test(case: CaseReport, document: Document) -> Element:
     gated = [finding for finding in found if finding.gated]
     if gated:
         tag = "error" if gated[0].verdict in _FAULTS else "failure"
-        said = "; ".join(filter(None, (why, _gist(gated))))
-        _say(test, tag, said, gated[0].verdict, _body(found, why))
+        first, more = gated[0], f"and {len(gated) - 1} more" if len(gated) > 1 else ""
+        said = "; ".join(filter(None, (why, first.gist, first.count, first.row, more)))
+        _say(test, tag, said, first.verdict, _body(found, why))
     elif excuses := [finding.excuse for finding in found if finding.excuse]:
         excuses.sort(key=lambda excuse: excuse.kind != "known")
         said = "; ".join(dict.fromkeys(map(_excused, excuses)))
         _say(test, "skipped", said, excuses[0].kind)
-    elif case.found.verdict in ("unsupported", "undefined"):
-        _say(test, "skipped", _why_not(case), case.found.verdict)
+    elif case.found.verdict == "undefined":
+        said = "undefined: the standard does not say what to expect"
+        _say(test, "skipped", said, "undefined")
+    elif case.found.verdict == "unsupported":
+        said = f"unsupported: {clean(case.found.message) or 'no reason given'}"
+        _say(test, "skipped", said, "unsupported")
     elif found:
         SubElement(test, "system-out").text = _legal(_body(found, why))
     elif case.found.verdict == "tolerated":
@@ -121,21 +126,9 @@ def _say(test: Element, tag: str, message: str, kind: str, body: str = "") -> No
         outcome.text = _legal(body)
 
 
-def _gist(found: Sequence[Finding]) -> str:
-    finding = found[0]
-    more = f"and {len(found) - 1} more" if len(found) > 1 else ""
-    return "; ".join(filter(None, (finding.gist, finding.count, finding.row, more)))
-
-
 def _body(found: Sequence[Finding], why: str) -> str:
     shown = ("\n".join(plain_lines(finding_blocks(finding), _WIDTH)) for finding in found)
     return "\n" + "\n\n".join([*filter(None, [why]), *shown]) + "\n"
-
-
-def _why_not(case: CaseReport) -> str:
-    if case.found.verdict == "undefined":
-        return "undefined: the standard does not say what to expect"
-    return f"unsupported: {clean(case.found.message) or 'no reason given'}"
 
 
 def _tolerated(groups: Iterable[Group]) -> str:
