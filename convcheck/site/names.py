@@ -44,14 +44,10 @@ def run_name(backend: BackendInfo) -> RunName:
     if at is None:
         return RunName(clean(backend.name), " ".join(words))
     said = " ".join((*words[:at], *words[at + 1 :])) or clean(backend.name)
-    variant = _variant(backend.name)
+    inside = _INSIDE.search(backend.name) if backend.name.startswith(f"{SCHEME}:") else None
+    before, _, variant = (inside[1] if inside else backend.name).partition(":")
+    variant = "" if before == "process" or "." in before else clean(variant)
     return RunName(f"{said}:{variant}" if variant else said, words[at])
-
-
-def _variant(name: str) -> str:
-    inside = _INSIDE.search(name) if name.startswith(f"{SCHEME}:") else None
-    before, _, variant = (inside[1] if inside else name).partition(":")
-    return "" if before == "process" or "." in before else clean(variant)
 
 
 def release_order(release: str) -> tuple[bool, Version, tuple[tuple[bool, int, str], ...]]:

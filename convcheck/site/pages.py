@@ -15,7 +15,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from convcheck import __version__
-from convcheck.errors import ConvcheckError, SystemLimitError, UsageError
+from convcheck.errors import SystemLimitError, UsageError
 from convcheck.files import LIMITS, MOST_OF_REPORT, read_text
 from convcheck.history.environments import Release
 from convcheck.history.matrix import CauseHistory, RuleKey
@@ -228,7 +228,11 @@ def write_site(files: Iterable[tuple[str, bytes]], folder: Path) -> tuple[int, i
         finally:
             shutil.rmtree(made, ignore_errors=True)
     except OSError as error:
-        raise _unwritten(folder, error) from error
+        said = f"cannot write {folder}: {error.strerror or error}"
+        if error.errno in LIMITS:
+            raise SystemLimitError(said, hint="is the device full?") from error
+        hint = "give a folder inside one that can be written to"
+        raise UsageError(said, hint=hint) from error
 
 
 def _fill(made: Path, files: Iterable[tuple[str, bytes]]) -> list[int]:
@@ -255,10 +259,3 @@ def _put(made: Path, target: Path) -> None:
         os.rename(before, target)
         raise
     shutil.rmtree(before, ignore_errors=True)
-
-
-def _unwritten(folder: Path, error: OSError) -> ConvcheckError:
-    said = f"cannot write {folder}: {error.strerror or error}"
-    if error.errno in LIMITS:
-        return SystemLimitError(said, hint="is the device full?")
-    return UsageError(said, hint="give a folder inside one that can be written to")
