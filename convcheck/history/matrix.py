@@ -247,16 +247,14 @@ def _row_history(row: RuleKey, names: Names, cases: Iterable[str], judged: _Judg
     for name in cases:
         for release, result in judged.by_case[name].items():
             rows = judged.blamed.get((release, name), {})
-            found[release][name] = _state(row, names, result, rows)
+            if result.verdict in UNJUDGED:
+                state: State = "lacks"
+            elif row in rows:
+                state = "fails" if rows[row] == names else "otherwise"
+            else:  # a crash hides the row
+                state = "otherwise" if result.verdict in DIED else "passes"
+            found[release][name] = state
     return RowHistory(row, {release: states for release, states in found.items() if states})
-
-
-def _state(row: RuleKey, names: Names, result: CaseResult, rows: Mapping[RuleKey, Names]) -> State:
-    if result.verdict in UNJUDGED:
-        return "lacks"
-    if row in rows:
-        return "fails" if rows[row] == names else "otherwise"
-    return "otherwise" if result.verdict in DIED else "passes"  # a crash hides the row
 
 
 @dataclass(frozen=True)
