@@ -153,7 +153,11 @@ class Calls:
         fitting = {i: names for i, names in matched.items() if names}
         first = next(iter(fitting.values()), ())
         common = tuple(n for n in first if all(n in names for names in fitting.values()))
-        told = common or ((_cover(fitting),) if fitting else ())
+        told = common
+        if fitting and not common:
+            few = list(islice(cover(fitting, lambda name, count: -count), _MOST + 1))
+            said = ", or ".join(name for name, _ in few)
+            told = (SOME_READING if len(few) > _MOST else said,)
         if not odd:
             return (("", told),), index[:0]
         return (("", ()), *([(OTHERS, told)] if told else [])), np.array(odd)
@@ -205,11 +209,6 @@ class Calls:
             yield name, fmt, shape, array
 
 
-def _cover(fitting: Mapping[int, Laws]) -> str:
-    few = list(islice(cover(fitting, lambda name, count: -count), _MOST + 1))
-    return SOME_READING if len(few) > _MOST else ", or ".join(name for name, _ in few)
-
-
 def _strip(name: str, fmt: Format | None, shape: tuple[int, ...], array: Bits | None) -> Strip:
     words = () if array is None else tuple(int(code) for code in array.reshape(-1)[:_SHOWN])
     return Strip(TypeName(name, fmt), shape, 0, words)
@@ -230,10 +229,6 @@ def _elements(
     return law
 
 
-def _all_nan(fmt: Format | None, codes: Bits) -> bool:
-    return isinstance(fmt, Float) and bool(is_nan(fmt, cast(Codes, codes)).all())
-
-
 def _unchanged(calls: CallSet, i: int, got: Returned) -> bool:
     if isinstance(got, Oversized) or len(got.arrays) != 1:
         return False
@@ -245,7 +240,9 @@ def _unchanged(calls: CallSet, i: int, got: Returned) -> bool:
 CALL_LAWS: Mapping[str, Callable[[CallSet, int, Returned], bool]] = {
     "empty": lambda calls, i, got: all(0 in shape for shape in shapes_of(got)),
     "one element": lambda calls, i, got: all(shape == (1,) for shape in shapes_of(got)),
-    "all NaN": _elements(_all_nan),
+    "all NaN": _elements(
+        lambda fmt, codes: isinstance(fmt, Float) and bool(is_nan(fmt, cast(Codes, codes)).all())
+    ),
     "all 0": _elements(lambda fmt, codes: not (codes != 0).any()),
     "the input as it is": _unchanged,
 }
