@@ -22,7 +22,7 @@ from convcheck.documents.journal import Journal, open_journal
 from convcheck.errors import UnavailableError, UsageError
 from convcheck.judge.result import BackendInfo, Required, RunResult, Shard, Timing
 from convcheck.numerics.format import Text
-from convcheck.plan.runner import Done, Event, Turn, Workers, run
+from convcheck.plan.runner import Done, Turn, Workers, run
 from convcheck.plan.select import select
 from convcheck.plan.selection import Selection
 from convcheck.plan.units import Gathering, Unit, deal, hand_of, plan_digest, units
@@ -117,7 +117,10 @@ class Asking:
         bar = progress(todo, backend, "part" if streamed else "case", streamed)
         with bar as advance, closing(events):
             try:
-                for event in self._checked(events, plan, notes):
+                first = next(events, None)
+                # the workers are busy while the vector files are checked
+                notes += self.corpus.check(list(dict.fromkeys(unit.case for unit in plan)))
+                for event in chain([first] if first else [], events):
                     if isinstance(event, BackendInfo):
                         info = event
                     elif isinstance(event, Restarts):
@@ -158,13 +161,6 @@ class Asking:
             return setup
         judge = partial(survey, Known(loaded, causes_of(self.corpus.catalog)))
         return replace(setup, corpus=OpenRows(sent), judge=judge)
-
-    def _checked(
-        self, events: Iterator[Event], plan: Sequence[Unit], notes: list[str]
-    ) -> Iterator[Event]:
-        first = next(events, None)
-        notes += self.corpus.check(list(dict.fromkeys(unit.case for unit in plan)))
-        return chain([first] if first else [], events)
 
     def _notes(self) -> Iterator[str]:
         if self.options.samples:

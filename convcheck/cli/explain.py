@@ -62,7 +62,9 @@ def _reversals(
         for case in _siblings(spec, vectors.case, attribute):
             with suppress(SpecError):
                 found = _judged_as(spec, case, vectors, answers)
-                left_out = _left_out(attribute, vectors.case, named)
+                left_out = f"`{attribute.name}` was not given: its default {attribute.default}. "
+                if attribute.name in named and vectors.case.attribute(attribute.name) != DEFAULT:
+                    left_out = ""
                 if said := _reversed(now, found, attribute.name, bool(left_out)):
                     yield left_out + said
 
@@ -102,12 +104,6 @@ def _siblings(spec: Spec, case: Case, attribute: Attribute) -> Iterator[Case]:
         if other != now:
             pairs = {**dict(case.attributes), attribute.name: other}.items()
             yield replace(case, attributes=tuple(pairs))
-
-
-def _left_out(attribute: Attribute, case: Case, named: frozenset[str]) -> str:
-    if attribute.name in named and case.attribute(attribute.name) != DEFAULT:
-        return ""
-    return f"`{attribute.name}` was not given: its default {attribute.default}. "
 
 
 def _reversed(now: str, found: CaseResult, attribute: str, left_out: bool) -> str:

@@ -11,7 +11,7 @@ from convcheck.documents.decode import read
 from convcheck.errors import UsageError
 from convcheck.files import write_text
 from convcheck.judge.failure import finding_of
-from convcheck.judge.result import CaseResult, Group, RunResult
+from convcheck.judge.result import Group, RunResult
 from convcheck.judge.words import clean
 from convcheck.plan.select import explanations_of, shown_example
 from convcheck.records import replace
@@ -114,7 +114,8 @@ def _explained(loaded: Catalog, result: RunResult, cause: str) -> Witness:
 
 
 def _reported(loaded: Catalog, result: RunResult, path: str, name: str, finding: str) -> Witness:
-    if not name and not any(_has_finding(case, finding) for case in result.cases):
+    ids = (i for one in result.cases for i in (one.finding, *(g.finding for g in one.groups)))
+    if not name and not any(each.startswith(finding.lower()) for each in ids):
         hint = f"reports print the id in the heading of each finding; a case is such as {_CASE}"
         raise UsageError(f"{finding} is neither a finding of {path} nor a case", hint=hint)
     wanted = name or shown_example(result, finding)[0].id
@@ -129,11 +130,6 @@ def _reported(loaded: Catalog, result: RunResult, path: str, name: str, finding:
     if not groups:
         raise does_not_fail(its, f"{result.backend.name} in {path}")
     return _witness(loaded, result, case, _chosen(groups, case, finding))
-
-
-def _has_finding(one: CaseResult, finding: str) -> bool:
-    ids = (one.finding, *(group.finding for group in one.groups))
-    return any(name.startswith(finding.lower()) for name in ids)
 
 
 def _chosen(groups: Sequence[Group], case: Case, finding: str) -> Group:
