@@ -102,7 +102,18 @@ class Document:
 
     @cached_property
     def _summary(self) -> tuple[str, list[str]]:
-        return _summary(self.result)
+        result = self.result
+        calls = [case for case in result.cases if case.case.whole_calls]
+        values = [case for case in result.cases if not case.case.whole_calls]
+        asked = {"value": counts_of(values, result.level), "call": counts_of(calls, result.level)}
+        counts = sum(asked.values(), counts_of((), result.level))
+        word, said = _outcome(result, counts, asked)
+        parts = [*said, *_other_counts(result, counts)]
+        if result.interrupted and word != "INTERRUPTED":
+            parts.append("interrupted, results are partial")
+        if result.ended_early:
+            parts.append("ended early, results are partial")
+        return word, parts
 
     @property
     def verdict(self) -> str:
@@ -193,20 +204,6 @@ def groups_of(result: RunResult, verdict: Verdict) -> Iterator[tuple[CaseResult,
         for group in case.groups:
             if group.verdict == verdict:
                 yield case, group
-
-
-def _summary(result: RunResult) -> tuple[str, list[str]]:
-    calls = [case for case in result.cases if case.case.whole_calls]
-    values = [case for case in result.cases if not case.case.whole_calls]
-    asked = {"value": counts_of(values, result.level), "call": counts_of(calls, result.level)}
-    counts = sum(asked.values(), counts_of((), result.level))
-    word, said = _outcome(result, counts, asked)
-    parts = [*said, *_other_counts(result, counts)]
-    if result.interrupted and word != "INTERRUPTED":
-        parts.append("interrupted, results are partial")
-    if result.ended_early:
-        parts.append("ended early, results are partial")
-    return word, parts
 
 
 def _outcome(

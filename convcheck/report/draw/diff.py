@@ -10,7 +10,6 @@ from convcheck.plan.diff import (
     CauseChange,
     CauseWay,
     Change,
-    ComparedRun,
     Failure,
     FailureChange,
     OtherCause,
@@ -81,20 +80,15 @@ def _title(found: RunDifference) -> str:
 
 
 def _notes(found: RunDifference) -> Iterator[str]:
-    for which, run in (("old", found.old), ("new", found.new)):
-        yield from _partial(which, run)
+    for which, run, missing in (("old", found.old, "added"), ("new", found.new, "removed")):
+        if run.interrupted:
+            yield f"the {which} run was interrupted; what it did not get to is shown as {missing}"
+        if run.shard:
+            yield f"the {which} run is shard {run.shard.index}/{run.shard.of} only"
     if found.other_vectors:
         yield f"other vectors of {', '.join(found.other_vectors)}: counts and inputs not compared"
     if found.untried:
         yield f"no causes were tried in the {found.untried} run: causes not compared"
-
-
-def _partial(which: str, run: ComparedRun) -> Iterator[str]:
-    missing = "added" if which == "old" else "removed"
-    if run.interrupted:
-        yield f"the {which} run was interrupted; what it did not get to is shown as {missing}"
-    if run.shard:
-        yield f"the {which} run is shard {run.shard.index}/{run.shard.of} only"
 
 
 def _cause(one: CauseChange, verbose: bool) -> Iterator[Block]:

@@ -116,19 +116,18 @@ def _full(document: Document, verbose: bool, whole: bool) -> Iterator[Block]:
 
 def _a_line_each(found: Sequence[Finding], every: bool, named: bool = False) -> Iterator[Block]:
     shown = found if every else found[:_LINES]
-    if shown:
-        yield Table([], [_finding_row(finding, named, every) for finding in shown], prose=True)
+    rows: list[list[Said]] = []
+    for finding in shown:
+        names = ", ".join(finding.cases)
+        of = f"{names if every else cut(names, _NAMES)}: " if named else ""
+        count = f"{plural(len(finding.members), 'case'):>10}"
+        gate = "" if finding.gated else " (below the gate)"
+        rows.append([count, [(finding.id, "dim")], of + finding.labelled_line + gate])
+    if rows:
+        yield Table([], rows, prose=True)
     if len(found) > len(shown):
         rest = plural(sum(len(finding.members) for finding in found[len(shown) :]), "case")
         yield Text(f"  … and {len(found) - len(shown)} more, in {rest}", "dim")
-
-
-def _finding_row(finding: Finding, named: bool, every: bool) -> list[Said]:
-    names = ", ".join(finding.cases)
-    of = f"{names if every else cut(names, _NAMES)}: " if named else ""
-    count = f"{plural(len(finding.members), 'case'):>10}"
-    gate = "" if finding.gated else " (below the gate)"
-    return [count, [(finding.id, "dim")], of + finding.labelled_line + gate]
 
 
 def verdict_line(document: Document) -> Text:
