@@ -34,14 +34,11 @@ def chains_csv(table: ChainTable) -> str:
     rules = (table.spec.id, " ".join(table.attributes))
     for names, each in table.chains.items():
         flags = (str(flag).lower() for flag in (each.is_fused, each.is_split))
-        writer.writerow([*rules, *names, each.verdict, each.proof, *flags, _input(each)])
+        fmt = each.chain.types[0].format
+        code = next((way.shown.code for way in each.ways if way.shown), None)
+        shown = "" if code is None or isinstance(fmt, Text) else hexadecimal(fmt, code)
+        writer.writerow([*rules, *names, each.verdict, each.proof, *flags, shown])
     return text.getvalue()
-
-
-def _input(answer: ChainJudgement) -> str:
-    fmt = answer.chain.types[0].format
-    code = next((way.shown.code for way in answer.ways if way.shown), None)
-    return "" if code is None or isinstance(fmt, Text) else hexadecimal(fmt, code)
 
 
 def _byte(answer: ChainJudgement | None) -> int:
