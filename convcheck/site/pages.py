@@ -164,19 +164,17 @@ def _lead(site: Site, rule: RuleKey) -> str:
 def _articles(site: Site, rule: RuleKey) -> Iterator[Drawn]:
     found: dict[tuple[str, ...], list[Drawn]] = {}
     seen: set[str] = set()
+    newest = [one.newest for one in site.runtimes if rule in one.newest.rules]
     for run in (run for one in site.runtimes for run in one.runs[::-1] if rule in run.rules):
         for row, by in run.rules[rule].rows.items():
             if row not in seen:
                 seen.add(row)
-                told = {"by": by, "broken": _broken_by(site, rule, row)}
+                rows = ((str(run.name), run.rules[rule].broken) for run in newest)
+                counts = {name: len(having.get(row, ())) for name, having in rows}
+                broken = [f"{name}: {plural(n, 'case')}" for name, n in counts.items() if n]
+                told = {"by": by, "broken": ", ".join(broken)}
                 found.setdefault(cited_lines(by), []).append(told)
     yield from ({"cited": cited, "rows": rows} for cited, rows in found.items())
-
-
-def _broken_by(site: Site, rule: RuleKey, row: str) -> str:
-    newest = [one.newest for one in site.runtimes if rule in one.newest.rules]
-    counts = {str(run.name): len(run.rules[rule].broken.get(row, ())) for run in newest}
-    return ", ".join(f"{name}: {plural(n, 'case')}" for name, n in counts.items() if n)
 
 
 MARK = "convcheck-site.json"
