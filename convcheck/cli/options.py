@@ -40,10 +40,9 @@ def catalog(*, decided: bool = True) -> "Catalog":
     from convcheck.rules.causes import has_own_causes
     from convcheck.rules.load import SPECS_VARIABLE, load, user_folders
 
-    folders = [Path(folder).resolve() for folder in _given(_SPECS)] or [
-        *user_folders(),
-        *_configured(),
-    ]
+    context = click.get_current_context(silent=True)
+    given = context.meta.get(_SPECS, ()) if context else ()
+    folders = [Path(folder).resolve() for folder in given] or [*user_folders(), *_configured()]
     loaded = load(folders)
     if decided and loaded.own:
         from convcheck.semantics.lint import check_decided
@@ -117,11 +116,6 @@ complete_types = _completer(lambda c: [*c.types.types, *c.types.sets])
 
 def _keep(context: click.Context, option: click.Parameter, folders: tuple[str, ...]) -> None:
     context.meta[_SPECS] = (*context.meta.get(_SPECS, ()), *folders)
-
-
-def _given(name: str) -> tuple[str, ...]:
-    context = click.get_current_context(silent=True)
-    return context.meta.get(name, ()) if context else ()
 
 
 def _colour(context: click.Context, option: click.Parameter, when: str | None) -> None:

@@ -132,23 +132,18 @@ def _pages(loaded: Catalog, names: Sequence[str], diff: bool) -> int:
 
 
 def _state(name: str) -> str:
+    from convcheck.pool.local import introduced
+
+    available = None
     try:
-        return clean(_version(name))
+        with contextlib.suppress(ImportError):  # opening it gives a better message
+            available = getattr(entry_points(group=GROUP)[name].load(), "available", None)
+        return clean(str(available() if available else introduced(name).version))
     except ConvcheckError as error:
         why = clean(error.message.removeprefix(f"backend {name!r} is not available: "))
         return f"not available: {why}" + (f"; {error.hint}" if error.hint else "")
     except Exception as error:  # other packages raise anything
         return f"not available: {type(error).__name__}: {clean(str(error))}"
-
-
-def _version(name: str) -> str:
-    """Open the backend only if it has no `available`."""
-    from convcheck.pool.local import introduced
-
-    available = None
-    with contextlib.suppress(ImportError):  # opening it gives a better message
-        available = getattr(entry_points(group=GROUP)[name].load(), "available", None)
-    return str(available() if available else introduced(name).version)
 
 
 def _say(lines: Iterable[str]) -> int:
