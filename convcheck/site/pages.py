@@ -18,8 +18,8 @@ from convcheck import __version__
 from convcheck.errors import SystemLimitError, UsageError
 from convcheck.files import LIMITS, MOST_OF_REPORT, read_text
 from convcheck.history.environments import Release
-from convcheck.history.matrix import CauseHistory, RuleKey
-from convcheck.report.causes import said_of
+from convcheck.history.matrix import RuleKey
+from convcheck.report.draw.history import cause_in_words
 from convcheck.report.findings import cited_lines
 from convcheck.report.html import with_colours
 from convcheck.site.data import (
@@ -79,7 +79,8 @@ def _environment() -> Environment:
     made.globals |= {
         "convcheck": __version__, "page_of_finding": page_of_finding, "page_of_rule": page_of_rule,
         "page_of_runtime": page_of_runtime, "bar_parts": bar_parts, "newest_cell": newest_cell,
-        "heat_cells": heat_cells, "cause_cells": cause_cells, "plural": plural, "said": _said,
+        "heat_cells": heat_cells, "cause_cells": cause_cells, "plural": plural,
+        "said": cause_in_words,
     }  # fmt: skip
     return made
 
@@ -96,10 +97,6 @@ def _page(
     return url, _filled(template, **about, title=title, trail=trail, **content)
 
 
-def _said(cause: CauseHistory) -> str:
-    return said_of(cause.causes) or "no cause is known"
-
-
 def _causes(site: Site) -> Iterator[tuple[str, str, str]]:
     for sides in site.causes:
         now = [
@@ -107,7 +104,7 @@ def _causes(site: Site) -> Iterator[tuple[str, str, str]]:
             for name, cause in sides.items()
             if (count := site.runtime(name).failing_now(cause))
         ]
-        yield _said(next(iter(sides.values()))), ", ".join(now), ", ".join(sides)
+        yield cause_in_words(next(iter(sides.values()))), ", ".join(now), ", ".join(sides)
 
 
 def _remarks(one: SiteRuntime) -> Iterator[str]:
@@ -136,7 +133,7 @@ def _causes_of_finding(one: SiteRuntime, run: SiteRun, rule: RuleKey) -> Iterato
                 states = row.states.get(release, {})
                 cases |= {name for name, state in states.items() if state == "fails"} & mine
         if cases:
-            yield plural(len(cases), "case"), _said(cause)
+            yield plural(len(cases), "case"), cause_in_words(cause)
 
 
 def _rule(site: Site, rule: RuleKey) -> SiteFile:

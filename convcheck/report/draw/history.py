@@ -68,17 +68,18 @@ def _overview(found: History, lettered: Sequence[tuple[str, CauseHistory]]) -> I
         states = [cause.state(release) for release in releases]
         seen.update(states)
         signs = [(letters.ljust(label), "bold"), *(_SIGNS[state] for state in states), ("  ", "")]
-        yield Text(_says(cause), "dim", label=signs)
+        yield Text(cause_in_words(cause), "dim", label=signs)
     known = "   ".join(f"{_SIGNS[one][0]} {means}" for one, means in _MEANS.items() if one in seen)
     yield Text(known, "dim", label)
 
 
-def _says(cause: CauseHistory) -> str:
+def cause_in_words(cause: CauseHistory) -> str:
+    """Return the effects of causes, if known."""
     return said_of(cause.causes) or "no cause is known"
 
 
 def _cause(letters: str, cause: CauseHistory, found: History) -> Iterator[Block]:
-    yield Text(f"{letters}  {_says(cause)}", "bold", hang=3)
+    yield Text(f"{letters}  {cause_in_words(cause)}", "bold", hang=3)
     alike = grouped((tuple(row_story(row, found)), row) for row in cause.rows)
     for told, rows in alike.items():
         for row in rows:
