@@ -1,7 +1,5 @@
 """The command line. Each command imports its module when called."""
 
-from __future__ import annotations
-
 import os
 
 import click
@@ -17,7 +15,6 @@ COMMANDS = {str(one.name): one for some in GROUPS.values() for one in some}
 
 class _Group(click.Group):
     def invoke(self, context: click.Context) -> object:
-        """Run a command. Raises ClosedError if its output has no reader."""
         try:
             os.getcwd()
         except OSError as error:
@@ -40,7 +37,6 @@ class _Group(click.Group):
     def resolve_command(
         self, context: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find a command, or suggest another one."""
         if args[0] not in self.commands and not args[0].startswith("-"):
             gone = REMOVED.get(args[0])
             hint = f"use {gone}" if gone else meant(args[0], self.commands)
@@ -48,7 +44,6 @@ class _Group(click.Group):
         return super().resolve_command(context, args)
 
     def format_help(self, context: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write a line per command, grouped by purpose."""
         self.format_usage(context, formatter)
         formatter.write(f"\n{self.help}\n\n")
         for title, some in GROUPS.items():

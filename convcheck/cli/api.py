@@ -1,7 +1,5 @@
 """The Python API: `from convcheck import run, open_log`."""
 
-from __future__ import annotations
-
 from os import PathLike, fspath
 
 from convcheck.cli.asking import Asking, cases_and_corpus

@@ -1,7 +1,5 @@
 """Run cases on backends, and keep results for a resumed run."""
 
-from __future__ import annotations
-
 import contextlib
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -24,7 +22,7 @@ from convcheck.documents.journal import Journal, open_journal
 from convcheck.errors import UnavailableError, UsageError
 from convcheck.judge.result import BackendInfo, Required, RunResult, Shard, Timing
 from convcheck.numerics.format import Text
-from convcheck.plan.runner import Done, Event, Turn, Workers, run
+from convcheck.plan.runner import Done, Turn, Workers, run
 from convcheck.plan.select import select
 from convcheck.plan.selection import Selection
 from convcheck.plan.units import Gathering, Unit, deal, hand_of, plan_digest, units
@@ -53,18 +51,14 @@ class Asking:
     cases: Sequence[Case]
     corpus: Corpus
     options: RunOptions
-    #: The number of failing cases that ends the run.
-    most: int | None = None
-    #: K and N of a shard.
-    part: tuple[int, int] | None = None
-    #: Whether to survey undefined and disputed behaviour instead of judging.
-    survey: bool = False
-    #: The requirement set of the cases, if any.
-    required: Required | None = None
+    most: int | None = None  # the number of failing cases that ends the run
+    part: tuple[int, int] | None = None  # K and N of a shard
+    survey: bool = False  # whether to survey undefined and disputed behaviour instead of judging
+    required: Required | None = None  # the requirement set of the cases, if any
 
     @property
     def plan(self) -> tuple[list[Unit], Shard | None]:
-        """Return the units and the shard, if any.
+        """The units and the shard, if any.
 
         Units are dealt evenly to spread long specs. Raises UsageError for an empty shard.
         """
@@ -108,7 +102,7 @@ class Asking:
     def ask(self, backend: str, journal: Journal | None = None) -> RunResult:
         """Run the units that are not in the journal.
 
-        Raises UnavailableError or UsageError for the backend, VectorError for damaged vectors.
+        Raises UnavailableError, UsageError, or VectorError for damaged vectors.
         """
         plan, asked = self.of(backend)
         corpus = self.corpus.only(unit.case for unit in plan)
@@ -123,7 +117,10 @@ class Asking:
         bar = progress(todo, backend, "part" if streamed else "case", streamed)
         with bar as advance, closing(events):
             try:
-                for event in self._checked(events, plan, notes):
+                first = next(events, None)
+                # the workers are busy while the vector files are checked
+                notes += self.corpus.check(list(dict.fromkeys(unit.case for unit in plan)))
+                for event in chain([first] if first else [], events):
                     if isinstance(event, BackendInfo):
                         info = event
                     elif isinstance(event, Restarts):
@@ -164,14 +161,6 @@ class Asking:
             return setup
         judge = partial(survey, Known(loaded, causes_of(self.corpus.catalog)))
         return replace(setup, corpus=OpenRows(sent), judge=judge)
-
-    def _checked(
-        self, events: Iterator[Event], plan: Sequence[Unit], notes: list[str]
-    ) -> Iterator[Event]:
-        """Check vector files while workers are busy. Raises VectorError."""
-        first = next(events, None)
-        notes += self.corpus.check(list(dict.fromkeys(unit.case for unit in plan)))
-        return chain([first] if first else [], events)
 
     def _notes(self) -> Iterator[str]:
         if self.options.samples:
@@ -271,7 +260,6 @@ def corpus_of_run(loaded: Catalog, options: RunOptions, cases: Sequence[Case]) -
 
 
 def _without_wide(cases: list[Case]) -> list[Case]:
-    """Return cases without those of 64-bit elements. Raises UsageError if none is left."""
     wide = {
         case: case.inputs[0].name
         for case in cases

@@ -1,7 +1,5 @@
 """Declare the commands with their options and help."""
 
-from __future__ import annotations
-
 import click
 
 from convcheck.cli.declare import TakesValues, declare, unmarked
@@ -49,29 +47,12 @@ _TEST = (
         selection_options,
         run_options,
         shard_option,
-        click.option(
-            "--resume",
-            metavar="FILE",
-            help="Keep results in FILE, and resume from it.",
-        ),
+        click.option("--resume", metavar="FILE", help="Keep results in FILE, and resume from it."),
         click.option("--fail-fast", "-x", is_flag=True, help=_STOP),
+        click.option("--maxfail", "max_failures", type=click.IntRange(1), metavar="N", help=_STOP),
+        click.option("--chains", is_flag=True, help="Test graphs of two and three casts instead."),
         click.option(
-            "--maxfail",
-            "max_failures",
-            type=click.IntRange(1),
-            metavar="N",
-            help=_STOP,
-        ),
-        click.option(
-            "--chains",
-            is_flag=True,
-            help="Test graphs of two and three casts instead.",
-        ),
-        click.option(
-            "--open",
-            "is_open",
-            is_flag=True,
-            help="Show what backends do on open inputs.",
+            "--open", "is_open", is_flag=True, help="Show what backends do on open inputs."
         ),
         click.option("--dry-run", is_flag=True, help="Print what would be tested, and stop."),
         click.option("--update", is_flag=True, help="Update the file of --known."),
@@ -181,9 +162,7 @@ _READ = (
         ),
         click.option("--finding", metavar="ID", help="Only this finding; first digits suffice."),
         click.option(
-            "--cause",
-            metavar="NAME",
-            help="Only cases with this cause (letter or name).",
+            "--cause", metavar="NAME", help="Only cases with this cause (letter or name)."
         ),
         report_options,
         calls=("reports.main",),
@@ -200,11 +179,7 @@ _READ = (
         "convcheck diff --fail main.jsonl branch.jsonl",
         click.argument("old", metavar="OLD"),
         click.argument("new", metavar="NEW"),
-        click.option(
-            "--fail",
-            is_flag=True,
-            help="Exit with 1 if a failure is new or changed.",
-        ),
+        click.option("--fail", is_flag=True, help="Exit with 1 if a failure is new or changed."),
         JSON,
         VERBOSE,
         calls=("read.diff",),
@@ -318,11 +293,7 @@ _DECIDE = (
         "convcheck model model.onnx --report ort.jsonl --report openvino.jsonl",
         click.argument("file", metavar="FILE"),
         click.option(
-            "--report",
-            "reports",
-            metavar="FILE",
-            multiple=True,
-            help="Add results from this log.",
+            "--report", "reports", metavar="FILE", multiple=True, help="Add results from this log."
         ),
         click.option(
             "--to",
@@ -375,10 +346,7 @@ _WRITE = (
         spec_arguments,
         EDGE_OR_BOUNDARY,
         click.option(
-            "-o",
-            "--out",
-            metavar="DIR",
-            help="Folder to write (default: the one that runs read).",
+            "-o", "--out", metavar="DIR", help="Folder to write (default: the one that runs read)."
         ),
         click.option("--check", is_flag=True, help="Write nothing; exit with 1 if files differ."),
         SEED,

@@ -1,7 +1,5 @@
 """`convcheck chain` and `convcheck model`."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from functools import partial

@@ -1,7 +1,5 @@
 """Declare commands."""
 
-from __future__ import annotations
-
 import importlib
 import re
 from itertools import takewhile
@@ -22,7 +20,7 @@ def declare(
     text: str,
     example: str,
     *options: Option,
-    kind: type[Command] | None = None,
+    kind: "type[Command] | None" = None,
     calls: tuple[str, ...] = (),
 ) -> click.Command:
     """Return a command that passes its options to `main`, or each of `calls` (MODULE.FUNCTION)."""
@@ -46,7 +44,6 @@ def declare(
 
 
 def _not_empty(context: click.Context, option: click.Parameter, given: Any) -> Any:
-    """Raise UsageError for an empty text, such as an unset variable."""
     if "" in (given if isinstance(given, tuple) else (given,)):
         raise UsageError(f"{option.opts[0]} is empty", hint="leave it out, or say what it is")
     return given

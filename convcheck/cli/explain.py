@@ -1,7 +1,5 @@
 """`convcheck explain`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
@@ -55,31 +53,23 @@ from convcheck.vectors.model import CallSet, Vectors, VectorSet
 RIGHT = ("pass", "tolerated")
 
 
-def named_in(name: str, where: tuple[str, ...]) -> frozenset[str]:
-    """Return the given attributes."""
-    return frozenset(word.partition("=")[0] for word in (*name.split("/")[2:], *where))
-
-
-def reversals(
+def _reversals(
     catalog: Catalog, vectors: Vectors, answers: Answers, named: frozenset[str]
 ) -> Iterator[str]:
-    """Yield a sentence for each attribute whose other values change the verdict.
-
-    Right answers are only reported if the attribute was not given.
-    """
     spec = catalog.specs[vectors.case.spec]
-    now = judged_as(spec, vectors.case, vectors, answers).verdict
+    now = _judged_as(spec, vectors.case, vectors, answers).verdict
     for attribute in spec.attributes:
         for case in _siblings(spec, vectors.case, attribute):
             with suppress(SpecError):
-                found = judged_as(spec, case, vectors, answers)
-                left_out = _left_out(attribute, vectors.case, named)
+                found = _judged_as(spec, case, vectors, answers)
+                left_out = f"`{attribute.name}` was not given: its default {attribute.default}. "
+                if attribute.name in named and vectors.case.attribute(attribute.name) != DEFAULT:
+                    left_out = ""
                 if said := _reversed(now, found, attribute.name, bool(left_out)):
                     yield left_out + said
 
 
-def expected_answers(vectors: Vectors) -> Answers | None:
-    """Return the answers of the first reading; None if they are not codes."""
+def _expected_answers(vectors: Vectors) -> Answers | None:
     if isinstance(vectors, CallSet):
         [call] = vectors.expected
         if call.readings[0].pattern != EXACT:
@@ -91,18 +81,16 @@ def expected_answers(vectors: Vectors) -> Answers | None:
     return Answers(first.codes, np.full(len(vectors), ANSWERED, np.uint8), {})
 
 
-def right_versions(catalog: Catalog, vectors: Vectors, answers: Answers) -> Iterator[str]:
-    """Yield other versions under which all answers are right."""
+def _right_versions(catalog: Catalog, vectors: Vectors, answers: Answers) -> Iterator[str]:
     for spec in catalog.specs.values():
         if spec.op == vectors.case.op and spec.id != vectors.case.spec:
             with suppress(SpecError, UsageError):
                 case = find_case(catalog, f"{spec.id}/{vectors.case.name}", None, None, ())
-                if judged_as(spec, case, vectors, answers).verdict in RIGHT:
+                if _judged_as(spec, case, vectors, answers).verdict in RIGHT:
                     yield spec.id
 
 
-def judged_as(spec: Spec, case: Case, vectors: Vectors, answers: Answers) -> CaseResult:
-    """Judge answers by another case with the same inputs. Raises SpecError."""
+def _judged_as(spec: Spec, case: Case, vectors: Vectors, answers: Answers) -> CaseResult:
     if isinstance(vectors, CallSet):
         calls = expecting(spec, case, vectors.calls, "sampled")
         return judge(calls, answers, show_all=True)
@@ -116,12 +104,6 @@ def _siblings(spec: Spec, case: Case, attribute: Attribute) -> Iterator[Case]:
         if other != now:
             pairs = {**dict(case.attributes), attribute.name: other}.items()
             yield replace(case, attributes=tuple(pairs))
-
-
-def _left_out(attribute: Attribute, case: Case, named: frozenset[str]) -> str:
-    if attribute.name in named and case.attribute(attribute.name) != DEFAULT:
-        return ""
-    return f"`{attribute.name}` was not given: its default {attribute.default}. "
 
 
 def _reversed(now: str, found: CaseResult, attribute: str, left_out: bool) -> str:
@@ -178,13 +160,14 @@ def main(
         name, values = _of_finding(loaded, report, finding)
     elif report or finding:
         raise UsageError("a finding and a case", hint=f"leave out {name}, or the finding")
-    case, named = find_case(loaded, name, source, target, where), named_in(name, where)
+    case = find_case(loaded, name, source, target, where)
+    named = frozenset(word.partition("=")[0] for word in (*name.split("/")[2:], *where))
     if got:
         show = _show_call if case.whole_calls else _show_elements
         return _judge(loaded, show(loaded, case, values, got, verbose), named, verbose)
     vectors = _explain(loaded, case, values, verbose)
-    answers = expected_answers(vectors)
-    notes = reversals(loaded, vectors, answers, named) if answers else ()
+    answers = _expected_answers(vectors)
+    notes = _reversals(loaded, vectors, answers, named) if answers else ()
     put(field("note", said) for said in notes)
     code = 0
     for address in backends:
@@ -223,9 +206,6 @@ def _explain_element(
     found = trace(compile_case(spec, case), case, vectors.inputs[0])
     put(explain_page(vectors, found, notes, verbose))
     return vectors, found.decision
-
-
-# Answers on the command line -----------------------------------------------------------------
 
 
 def _show_elements(
@@ -320,11 +300,11 @@ def _of_common_type(
 
 def _judge(loaded: Catalog, given: Given, named: frozenset[str], verbose: bool) -> int:
     vectors, answers, each = given
-    verdict = judged_as(loaded.specs[vectors.case.spec], vectors.case, vectors, answers).verdict
+    verdict = _judged_as(loaded.specs[vectors.case.spec], vectors.case, vectors, answers).verdict
     wrong = verdict in FAILURES
     put([summed_up(each or [verdict], verdict)])
-    said = list(reversals(loaded, vectors, answers, named))
-    if wrong and (others := list(right_versions(loaded, vectors, answers))):
+    said = list(_reversals(loaded, vectors, answers, named))
+    if wrong and (others := list(_right_versions(loaded, vectors, answers))):
         said.append(f"Right under {', '.join(others)}.")
     put(map(Text, said))
     fits = _causes(loaded, vectors, answers) if wrong or verdict == "undefined" else []
@@ -335,7 +315,6 @@ def _judge(loaded: Catalog, given: Given, named: frozenset[str], verbose: bool) 
 
 
 def _causes(loaded: Catalog, vectors: Vectors, answers: Answers) -> list[Cause]:
-    """Return the causes of all answers: other attributes and versions, then common ones."""
     causes = causes_of(loaded)
     if isinstance(vectors, VectorSet):
         spec = loaded.specs[vectors.case.spec]

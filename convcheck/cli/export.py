@@ -1,7 +1,5 @@
 """`convcheck export`."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`convcheck known`."""
 
-from __future__ import annotations
-
 import os
 from datetime import date
 

@@ -1,7 +1,5 @@
 """Shared options."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import os
@@ -34,7 +32,7 @@ ANSWERS = "answers:"  # prefix of backends that are files
 _MOST_SAMPLES = 10**12
 
 
-def catalog(*, decided: bool = True) -> Catalog:
+def catalog(*, decided: bool = True) -> "Catalog":
     """Load the built-in specs and those of --specs or pyproject.toml.
 
     If `decided`, check user specs and causes. Raises UsageError or SpecError.
@@ -42,10 +40,9 @@ def catalog(*, decided: bool = True) -> Catalog:
     from convcheck.rules.causes import has_own_causes
     from convcheck.rules.load import SPECS_VARIABLE, load, user_folders
 
-    folders = [Path(folder).resolve() for folder in _given(_SPECS)] or [
-        *user_folders(),
-        *_configured(),
-    ]
+    context = click.get_current_context(silent=True)
+    given = context.meta.get(_SPECS, ()) if context else ()
+    folders = [Path(folder).resolve() for folder in given] or [*user_folders(), *_configured()]
     loaded = load(folders)
     if decided and loaded.own:
         from convcheck.semantics.lint import check_decided
@@ -83,7 +80,6 @@ class _Seconds(click.FloatRange):
     def convert(
         self, value: Any, parameter: click.Parameter | None, context: click.Context | None
     ) -> float:
-        """Convert a text. Reject NaN, which click accepts in any range."""
         found = float(super().convert(value, parameter, context))
         if found != found:
             self.fail(f"{value} is not a number of seconds.", parameter, context)
@@ -94,7 +90,7 @@ SECONDS = _Seconds(0.1, 86_400.0)
 
 
 def _completer(
-    names: Callable[[Catalog], list[str]],
+    names: "Callable[[Catalog], list[str]]",
 ) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem]]:
     def complete(
         context: click.Context, parameter: click.Parameter, incomplete: str
@@ -122,11 +118,6 @@ def _keep(context: click.Context, option: click.Parameter, folders: tuple[str, .
     context.meta[_SPECS] = (*context.meta.get(_SPECS, ()), *folders)
 
 
-def _given(name: str) -> tuple[str, ...]:
-    context = click.get_current_context(silent=True)
-    return context.meta.get(name, ()) if context else ()
-
-
 def _colour(context: click.Context, option: click.Parameter, when: str | None) -> None:
     if when in ("always", "never"):
         name, other = (
@@ -138,13 +129,7 @@ def _colour(context: click.Context, option: click.Parameter, when: str | None) -
 
 # They stand before a command or after it. Help lists them by name.
 GLOBAL_OPTIONS = (
-    click.option(
-        "--specs",
-        multiple=True,
-        metavar="DIR",
-        expose_value=False,
-        callback=_keep,
-    ),
+    click.option("--specs", multiple=True, metavar="DIR", expose_value=False, callback=_keep),
     click.option(
         "--color",
         metavar="WHEN",
@@ -195,11 +180,7 @@ TIMEOUT = click.option(
     help="Limit of one backend call (default: 30).",
 )
 SEED = click.option(
-    "--seed",
-    metavar="N",
-    type=click.IntRange(0),
-    default=0,
-    help="Seed of the random inputs.",
+    "--seed", metavar="N", type=click.IntRange(0), default=0, help="Seed of the random inputs."
 )
 
 
@@ -216,11 +197,8 @@ def _tier(*names: str) -> Option:
 TIER = _tier("edge", "boundary", "exhaustive")
 EDGE_OR_BOUNDARY = _tier("edge", "boundary")
 
-# Options that a command gets as one object ---------------------------------------------------
 
-
-def packed(name: str, make: Call, *options: Option) -> Option:
-    """Return a decorator that passes options as one object."""
+def _packed(name: str, make: Call, *options: Option) -> Option:
 
     def add(function: Call) -> Call:
         @functools.wraps(function)
@@ -253,7 +231,7 @@ def selection_of(
 
 
 _ONLY_TYPES = "Only these types or families of types."
-selection_options = packed(
+selection_options = _packed(
     "selection",
     selection_of,
     spec_arguments,
@@ -269,9 +247,7 @@ selection_options = packed(
 
 
 def report_files(function: Call) -> Call:
-    """Take the first argument and others ending in .jsonl or .json as reports, the rest as
-    patterns.
-    """
+    """Split reports (.jsonl, .json, and the first argument) from patterns."""
 
     @functools.wraps(function)
     def call(path: str, patterns: tuple[str, ...], **given: Any) -> Any:
@@ -288,19 +264,15 @@ class RunOptions:
 
     jobs: int | None
     timeout: float
-    tier: Tier = "edge"
-    level: Level = "disputed"
+    tier: "Tier" = "edge"
+    level: "Level" = "disputed"
     seed: int = 0
-    #: A file with the user's inputs, None for the tier's.
-    inputs: str | None = None
-    #: The number of samples of sources too wide for all codes.
-    samples: int = 0
-    #: The address of a cluster, None for local processes.
-    executor: str | None = None
+    inputs: str | None = None  # a file with the user's inputs, None for the tier's
+    samples: int = 0  # the number of samples of sources too wide for all codes
+    executor: str | None = None  # the address of a cluster, None for local processes
     consistency: bool = False
     no_causes: bool = False
-    #: The name of a requirement set, None for none.
-    require: str | None = None
+    require: str | None = None  # the name of a requirement set, None for none
 
 
 def _samples(context: click.Context, parameter: click.Parameter, text: str) -> int:
@@ -315,7 +287,7 @@ def _samples(context: click.Context, parameter: click.Parameter, text: str) -> i
     return found
 
 
-run_options = packed(
+run_options = _packed(
     "options",
     RunOptions,
     TIER,
@@ -329,11 +301,7 @@ run_options = packed(
     JOBS,
     TIMEOUT,
     SEED,
-    click.option(
-        "--inputs",
-        metavar="FILE",
-        help="Test the hex bit patterns in FILE.",
-    ),
+    click.option("--inputs", metavar="FILE", help="Test the hex bit patterns in FILE."),
     click.option(
         "--samples",
         callback=_samples,
@@ -343,9 +311,7 @@ run_options = packed(
     ),
     click.option("--executor", metavar="URL"),
     click.option(
-        "--consistency",
-        is_flag=True,
-        help="Vary positions, lengths and backend options.",
+        "--consistency", is_flag=True, help="Vary positions, lengths and backend options."
     ),
     click.option("--no-causes", is_flag=True, help="Do not search for the causes of failures."),
     click.option("--require", metavar="NAME", help="Test the cases of a requirement set."),
@@ -384,7 +350,7 @@ class Reports:
 
     @property
     def besides_log(self) -> Mapping[str, str]:
-        """Return the outputs except logs, by option."""
+        """The outputs except logs, by option."""
         return {f"-o {one.word}": one.word for one in self.files if one.form != LOG}
 
 
@@ -424,7 +390,7 @@ def start_worker(
 
 
 _DETAIL = "Print every case, or only failures."
-report_options = packed(
+report_options = _packed(
     "reports",
     _reports,
     click.option("--known", metavar="FILE", help="Excuse the failures that FILE lists."),

@@ -1,7 +1,5 @@
 """Outputs of commands."""
 
-from __future__ import annotations
-
 import os
 import stat
 import threading
@@ -33,8 +31,7 @@ class Output(NamedTuple):
 
     form: str
     path: str
-    #: As given on the command line.
-    word: str
+    word: str  # as given on the command line
 
 
 def out_option(*forms: str, text: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -91,7 +88,7 @@ def check_outputs(
 ) -> None:
     """Raise UsageError for outputs that are unwritable, equal, or overwrite inputs.
 
-    Both arguments map options to paths. Links are resolved.
+    Both arguments map options to paths.
     """
     written = {name: path for name, path in outputs.items() if path is not None}
     for path in written.values():
@@ -133,14 +130,13 @@ def _is_one(one: str, other: str) -> bool:
 
 
 def show(
-    page: Iterable[Block] | Callable[[bool], Iterable[Block]],
+    page: "Iterable[Block] | Callable[[bool], Iterable[Block]]",
     *texts: tuple[str | None, Callable[[], str]],
     commands: Callable[[], str] = str,
 ) -> None:
     """Write texts to files, and print a page, on stderr if stdout gets a text.
 
-    A callable page is given whether to show everything, as outside terminals. CI commands come
-    last.
+    A callable page is given whether to show everything.
     """
     from rich.console import Console
 
@@ -168,29 +164,20 @@ def _hide(context: click.Context, parameter: click.Parameter, hidden: bool) -> N
     context.meta[_HIDDEN] = hidden or context.meta.get(_HIDDEN, False)
 
 
-progress_option = click.option(
-    "--no-progress",
-    is_flag=True,
-    expose_value=False,
-    callback=_hide,
-)
+progress_option = click.option("--no-progress", is_flag=True, expose_value=False, callback=_hide)
 
 
 @dataclass
 class Work:
     """Total work and progress."""
 
-    #: The backend or activity.
-    what: str
+    what: str  # the backend or activity
     total: int
     noun: str
-    #: Whether values are streamed at a rate of interest.
-    streamed: bool = False
-    #: In seconds of the monotonic clock.
-    begun: float = field(default_factory=time.monotonic)
+    streamed: bool = False  # whether values are streamed at a rate of interest
+    begun: float = field(default_factory=time.monotonic)  # in seconds of the monotonic clock
     done: int = 0
-    #: Streamed values.
-    asked: int = 0
+    asked: int = 0  # streamed values
     failing: int = 0
 
     def line(self, now: float) -> str:
@@ -268,7 +255,7 @@ def _log(work: Work, shown: bool) -> Iterator[Callable[[], None]]:
 
 
 @contextmanager
-def _bar(work: Work, console: Console) -> Iterator[Callable[[], None]]:
+def _bar(work: Work, console: "Console") -> Iterator[Callable[[], None]]:
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,

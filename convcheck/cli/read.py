@@ -1,7 +1,5 @@
 """`convcheck diff`, `show`, `site` and `history`."""
 
-from __future__ import annotations
-
 import contextlib
 import gc
 import hashlib
@@ -67,7 +65,7 @@ def diff(old: str, new: str, fail: bool, outputs: tuple[Output, ...], verbose: b
 def show_command(
     what: str, selection: Selection, count: bool, tier: str, diff: bool, reports: tuple[str, ...]
 ) -> int:
-    """Print a list, the tables of specs, the changes between two specs, or a sentence."""
+    """Print a list, specs, changes between two specs, or a sentence."""
     if "#" in what:
         return _sentence(catalog(), what, reports)
     if reports:
@@ -134,23 +132,18 @@ def _pages(loaded: Catalog, names: Sequence[str], diff: bool) -> int:
 
 
 def _state(name: str) -> str:
+    from convcheck.pool.local import introduced
+
+    available = None
     try:
-        return clean(_version(name))
+        with contextlib.suppress(ImportError):  # opening it gives a better message
+            available = getattr(entry_points(group=GROUP)[name].load(), "available", None)
+        return clean(str(available() if available else introduced(name).version))
     except ConvcheckError as error:
         why = clean(error.message.removeprefix(f"backend {name!r} is not available: "))
         return f"not available: {why}" + (f"; {error.hint}" if error.hint else "")
     except Exception as error:  # other packages raise anything
         return f"not available: {type(error).__name__}: {clean(str(error))}"
-
-
-def _version(name: str) -> str:
-    """Open the backend only if it has no `available`."""
-    from convcheck.pool.local import introduced
-
-    available = None
-    with contextlib.suppress(ImportError):  # opening it gives a better message
-        available = getattr(entry_points(group=GROUP)[name].load(), "available", None)
-    return str(available() if available else introduced(name).version)
 
 
 def _say(lines: Iterable[str]) -> int:
@@ -204,10 +197,14 @@ def history(
         raise UsageError(f"there is no cause {cause!r}", hint=hint)
     options, cases = RunOptions(jobs, timeout), selected(loaded, selection, [wanted.runtime])
     asking = Asking(cases, corpus_of_run(loaded, options, cases), options)
-    work = HistoryWork(wanted, loaded, asking, environments_folder(folder))
+    work = _HistoryWork(wanted, loaded, asking, environments_folder(folder))
     found = find_releases(wanted)
     try:
-        return _bisect(work, found, cause) if cause else _tell(work, found, outputs)
+        if not cause:
+            return _tell(work, found, outputs)
+        bisected = bisect(found, lambda release: _ask(work, release), cause)
+        put(bisected_page(bisected, cause))
+        return 0 if bisected.between else NOTHING
     except (_StoppedError, KeyboardInterrupt):
         signals.handled()
         say(f"the same command goes on from {work.reports}", err=True)
@@ -215,9 +212,7 @@ def history(
 
 
 @dataclass(frozen=True)
-class HistoryWork:
-    """The tested releases and their folder."""
-
+class _HistoryWork:
     wanted: Wanted
     loaded: Catalog
     asking: Asking
@@ -225,7 +220,6 @@ class HistoryWork:
 
     @property
     def reports(self) -> Path:
-        """Return the folder of reports of equal questions and code."""
         cases, corpus = self.asking.cases, self.asking.corpus
         asked = [*map(str, corpus.digests(cases)), *(case.id for case in cases)]
         causes = [file.text for file in cause_files(self.loaded)]
@@ -233,7 +227,7 @@ class HistoryWork:
         return self.folder / "reports" / hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
-def _ask(work: HistoryWork, release: Release) -> AskedRelease:
+def _ask(work: _HistoryWork, release: Release) -> AskedRelease:
     path = work.reports / f"{work.wanted.package}-{release.version}.json"
     if path.is_file():
         return AskedRelease(release, read(str(path), work.loaded.types.types))
@@ -250,7 +244,7 @@ def _ask(work: HistoryWork, release: Release) -> AskedRelease:
     return AskedRelease(release, run)
 
 
-def _tell(work: HistoryWork, releases: Sequence[Release], outputs: tuple[Output, ...]) -> int:
+def _tell(work: _HistoryWork, releases: Sequence[Release], outputs: tuple[Output, ...]) -> int:
     asked = [_ask(work, release) for release in releases]
     found = history_of(asked)
     count, cases = plural(len(asked), "release"), plural(len(work.asking.cases), "case")
@@ -265,9 +259,3 @@ def _tell(work: HistoryWork, releases: Sequence[Release], outputs: tuple[Output,
         return 0
     say("nothing was judged", err=True)
     return NOTHING
-
-
-def _bisect(work: HistoryWork, releases: Sequence[Release], cause: str) -> int:
-    found = bisect(releases, lambda release: _ask(work, release), cause)
-    put(bisected_page(found, cause))
-    return 0 if found.between else NOTHING

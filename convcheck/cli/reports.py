@@ -1,7 +1,5 @@
 """`convcheck report`, and the reports of other commands."""
 
-from __future__ import annotations
-
 import gc
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple
@@ -80,11 +78,10 @@ def write_reports(
     texts = ((path, partial(FORMATS[form].draw, result, made, command))
              for form, path, _ in reports.files if form != GITHUB)  # fmt: skip
     show(page, *texts, commands=annotations)
-    return exit_code(result)
+    return _exit_code(result)
 
 
-def exit_code(result: RunResult) -> int:
-    """Return 0, 1, 3, or 130 if interrupted."""
+def _exit_code(result: RunResult) -> int:
     if result.interrupted:
         return INTERRUPTED
     return {"fail": FAILED, "nothing": NOTHING}.get(result.outcome, 0)
@@ -110,7 +107,7 @@ def show_side_by_side(turns: Sequence[Turn], reports: Reports) -> int:
         return side_by_side_page(sides, reports.verbose, whole)
 
     show(page, *((one.path, partial(text_of_several, turns)) for one in reports.files))
-    codes = [NOT_STARTED if turn.run is None else exit_code(turn.run) for turn in turns]
+    codes = [NOT_STARTED if turn.run is None else _exit_code(turn.run) for turn in turns]
     order = (INTERRUPTED, FAILED, NOT_STARTED, NOTHING, 0)
     return min(codes, key=order.index)
 

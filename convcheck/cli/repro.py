@@ -1,7 +1,5 @@
 """`convcheck repro`."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,7 +11,7 @@ from convcheck.documents.decode import read
 from convcheck.errors import UsageError
 from convcheck.files import write_text
 from convcheck.judge.failure import finding_of
-from convcheck.judge.result import CaseResult, Group, RunResult
+from convcheck.judge.result import Group, RunResult
 from convcheck.judge.words import clean
 from convcheck.plan.select import explanations_of, shown_example
 from convcheck.records import replace
@@ -116,7 +114,8 @@ def _explained(loaded: Catalog, result: RunResult, cause: str) -> Witness:
 
 
 def _reported(loaded: Catalog, result: RunResult, path: str, name: str, finding: str) -> Witness:
-    if not name and not any(_has_finding(case, finding) for case in result.cases):
+    ids = (i for one in result.cases for i in (one.finding, *(g.finding for g in one.groups)))
+    if not name and not any(each.startswith(finding.lower()) for each in ids):
         hint = f"reports print the id in the heading of each finding; a case is such as {_CASE}"
         raise UsageError(f"{finding} is neither a finding of {path} nor a case", hint=hint)
     wanted = name or shown_example(result, finding)[0].id
@@ -133,13 +132,7 @@ def _reported(loaded: Catalog, result: RunResult, path: str, name: str, finding:
     return _witness(loaded, result, case, _chosen(groups, case, finding))
 
 
-def _has_finding(one: CaseResult, finding: str) -> bool:
-    ids = (one.finding, *(group.finding for group in one.groups))
-    return any(name.startswith(finding.lower()) for name in ids)
-
-
 def _chosen(groups: Sequence[Group], case: Case, finding: str) -> Group:
-    """Return the named finding, or the first, and list the others on stderr."""
     by_id: dict[str, Group] = {}
     for group in groups:
         by_id.setdefault(finding_of(group, case), group)

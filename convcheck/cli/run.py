@@ -1,7 +1,5 @@
 """`convcheck run`."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import sys
@@ -70,14 +68,9 @@ from convcheck.vectors.lines import read_answers
 from convcheck.vectors.model import VectorSet
 
 
-def chains_of_run(
+def _chains_of_run(
     loaded: Catalog, selection: Selection, backends: Sequence[str], options: RunOptions
 ) -> tuple[list[Case], Corpus]:
-    """Return the chains in all settings, and their inputs.
-
-    Without specs, use the newest supported version of each operator. Raises UsageError and
-    UnavailableError.
-    """
     if len(set(backends)) != 1:
         raise UsageError("--chains works with one --backend", hint="--chains --backend ort")
     given = {"--inputs": options.inputs, "--samples": options.samples,
@@ -143,7 +136,6 @@ def _pairs(
     every_version: bool,
     settings: Sequence[Setting],
 ) -> list[AskedChain]:
-    """Return pairs of a node and its inverse, from all versions or the first with the pair."""
     globs, seen = selection.globs, set[tuple[str, str]]()
 
     def wanted(pair: Case) -> bool:
@@ -191,7 +183,7 @@ def main(
         cases, required = _required(loaded, options.require, options, selection, chains)
         corpus = corpus_of_run(loaded, options, cases)
     elif chains:
-        cases, corpus = chains_of_run(loaded, selection, backends, options)
+        cases, corpus = _chains_of_run(loaded, selection, backends, options)
     else:
         cases, corpus = cases_and_corpus(loaded, selection, asked, options)
     most = 1 if fail_fast else max_failures
@@ -214,7 +206,7 @@ def main(
     if asked:
         result = asking.ask(backends[0], journal)
     else:
-        result = answered_run(backends[0], cases, corpus, options)
+        result = _answered_run(backends[0], cases, corpus, options)
     if update and reports.known and not result.interrupted:
         if any(map(is_judged, result.cases)):
             write_list(result, loaded, reports.known, update=not begun)
@@ -250,7 +242,6 @@ def _is_new(path: str | None, part: Part) -> bool:
 def _known(
     path: str | None, loaded: Catalog, options: RunOptions, most: int | None, *, begun: bool
 ) -> KnownList | None:
-    """Read the list before the run, so that mistakes show at once."""
     if path is None:
         return None
     given = {"--inputs": options.inputs, "--fail-fast or --maxfail": most}
@@ -283,13 +274,9 @@ def _dry_run(asking: Asking) -> int:
     return 0
 
 
-# Answers in a file ---------------------------------------------------------------------------
-
-
-def answered_run(
+def _answered_run(
     address: str, cases: Sequence[Case], corpus: Corpus, options: RunOptions
 ) -> RunResult:
-    """Judge the answers in a file. Raises UsageError unless they belong to one case."""
     path = address.removeprefix(ANSWERS)
     if not path:
         raise UsageError("which file of answers?", hint="answers:FILE, or answers:- for stdin")
@@ -332,9 +319,6 @@ def _read(path: str, file: str) -> bytes:
     except OSError as error:
         said = f"cannot read {file}: {error.strerror or error}"
         raise UsageError(said, hint="answers:FILE, or answers:- for stdin") from None
-
-
-# Surveys -------------------------------------------------------------------------------------
 
 
 def _survey(

@@ -1,7 +1,5 @@
 """Parse values and calls."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from math import prod
 
@@ -21,8 +19,7 @@ from convcheck.vectors.generate import expecting, form_decision
 from convcheck.vectors.model import CallSet, VectorSet
 
 
-def code_of_word(source: DType, word: str) -> tuple[int | str, bool]:
-    """Return a value's code, and whether it is exact. Raises UsageError outside the type."""
+def _code_of_word(source: DType, word: str) -> tuple[int | str, bool]:
     fmt = source.format
     if isinstance(fmt, Text):
         return word, True
@@ -45,10 +42,12 @@ def elements_in(dtype: DType, words: Iterable[str]) -> list[str]:
 def read_values(dtype: DType, words: Iterable[str]) -> tuple[Bits, list[str]]:
     """Return codes, and notes on inexact values. Raises UsageError."""
     words = list(words)
-    read = [code_of_word(dtype, word) for word in words]
+    read = [_code_of_word(dtype, word) for word in words]
     pairs = zip(words, read, strict=True)
     notes = [nearest(dtype, word, code) for word, (code, exact) in pairs if not exact]
-    return bits_of(dtype, [code for code, _ in read]), notes
+    bits = np.empty(len(words), dtype.format.storage)
+    bits[:] = [code for code, _ in read]
+    return bits, notes
 
 
 def _has(source: DType) -> str:
@@ -63,22 +62,12 @@ def _has(source: DType) -> str:
     return f"{source} has {low} to {high}{more}, and bits 0x0 to {(1 << fmt.bits) - 1:#x}"
 
 
-def bits_of(dtype: DType, codes: Sequence[int | str]) -> Bits:
-    """Return an array of codes, shape (n,)."""
-    bits = np.empty(len(codes), dtype.format.storage)
-    bits[:] = codes
-    return bits
-
-
 def vectors_of(spec: Spec, case: Case, values: Sequence[str]) -> tuple[VectorSet, list[str]]:
     """Return vectors of inputs, and notes on inexact ones."""
     bits, notes = read_values(case.inputs[0], values)
     return VectorSet(
         case, (bits,), evaluate(spec, case, bits), "sampled", form_decision(spec)
     ), notes
-
-
-# Whole calls ---------------------------------------------------------------------------------
 
 
 def given_call(

@@ -1,7 +1,5 @@
 """`convcheck generate`, `lint`, `score` and `backend`."""
 
-from __future__ import annotations
-
 import os
 import shlex
 from functools import partial

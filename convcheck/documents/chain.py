@@ -1,7 +1,5 @@
 """`convcheck-chain/1` and `convcheck-chains/1`: a chain of casts, and all chains of a spec."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, Final, Literal
 

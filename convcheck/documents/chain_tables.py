@@ -4,8 +4,6 @@ A chain is one byte in hexadecimal. The two low bits are the verdict. Bit 2 is s
 cast may replace the chain, bit 3 if the chain may replace the direct cast. ff means no chain.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import json
@@ -36,14 +34,11 @@ def chains_csv(table: ChainTable) -> str:
     rules = (table.spec.id, " ".join(table.attributes))
     for names, each in table.chains.items():
         flags = (str(flag).lower() for flag in (each.is_fused, each.is_split))
-        writer.writerow([*rules, *names, each.verdict, each.proof, *flags, _input(each)])
+        fmt = each.chain.types[0].format
+        code = next((way.shown.code for way in each.ways if way.shown), None)
+        shown = "" if code is None or isinstance(fmt, Text) else hexadecimal(fmt, code)
+        writer.writerow([*rules, *names, each.verdict, each.proof, *flags, shown])
     return text.getvalue()
-
-
-def _input(answer: ChainJudgement) -> str:
-    fmt = answer.chain.types[0].format
-    code = next((way.shown.code for way in answer.ways if way.shown), None)
-    return "" if code is None or isinstance(fmt, Text) else hexadecimal(fmt, code)
 
 
 def _byte(answer: ChainJudgement | None) -> int:
@@ -74,7 +69,7 @@ def _filled(template: str, **gaps: str) -> str:
 def chains_c(table: ChainTable) -> str:
     """Return a table as a C header without includes.
 
-    Names begin with the spec and attribute values, so that a program can include several tables.
+    Names begin with the spec and attribute values.
     """
     words = ["convcheck", table.spec.id, *table.attributes]
     name = re.sub("[^a-z0-9]+", "_", "_".join(words).lower())

@@ -1,7 +1,5 @@
 """Read logs and check their consistency."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
@@ -47,8 +45,7 @@ class _Format(msgspec.Struct):
 def read(path: str, types: Types) -> RunResult:
     """Return the run in a log.
 
-    Raises UsageError if the file is not the log of one run, has another version, or names unknown
-    types.
+    Raises UsageError unless the file is the log of one run, of this version, with known types.
     """
     runs = list(read_each(path, types))
     if len(runs) != 1:
@@ -60,8 +57,7 @@ def read(path: str, types: Types) -> RunResult:
 def read_each(path: str, types: Types, *, surveys: bool = False) -> Iterator[RunResult]:
     """Yield the run of each log in a file, and surveys if `surveys`.
 
-    Unfinished runs have only their finished cases. Raises UsageError like `read`, and for a file
-    without a run.
+    Unfinished runs have only their finished cases. Raises UsageError like `read`.
     """
     text = text_in(path, _HINT).encode()
     lines = text.splitlines()
@@ -119,13 +115,11 @@ class Reading:
         self._line = msgspec.json.Decoder(Line, dec_hook=hook_of(hooks(types, rules=self.rules)))
 
     def head(self, text: bytes) -> Head:
-        """Return the head. Raises ValueError, which names the path."""
+        """Return the head. Raises ValueError with the path."""
         return msgspec.json.decode(text, type=Head)
 
     def add(self, text: bytes) -> Line:
-        """Read another line. Raises ValueError, which names the path, or UsageError for unknown
-        types.
-        """
+        """Read another line. Raises ValueError with the path, or UsageError for unknown types."""
         line = self._line.decode(text)
         if self.end:
             raise ValueError("it goes on after its end")
@@ -155,7 +149,7 @@ class Reading:
             if name in RunResult.__struct_fields__
         }
         result = RunResult(**given | {"cases": cases, "parts": parts, "causes": end.catalogue})
-        check(result)
+        _check(result)
         if self.end and end.summary != summary_of(result):
             raise ValueError("its summary is not that of its cases")
         if head.corpus_sha256 != result.corpus:
@@ -163,8 +157,7 @@ class Reading:
         return result
 
 
-def check(result: RunResult) -> None:
-    """Raise ValueError if a run's parts are inconsistent."""
+def _check(result: RunResult) -> None:
     known = {cause.name for cause in result.causes}
     if missing := sorted(names_told(result.cases, result.parts) - known):
         raise ValueError(f"it does not say what the cause {missing[0]} is")

@@ -1,7 +1,5 @@
 """Write results as the lines of a log."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from itertools import islice
 from typing import Any
@@ -50,7 +48,9 @@ def text(result: RunResult) -> str:
         lines += written.lines(Line(case=written.case(case)))
     for part in result.parts:
         lines += written.lines(Line(part=written.part(part)))
-    lines.append(line_text(Line(end=end_of(result))))
+    causes = _causes(gathered(result.cases, result.causes))
+    given = _given(result, End) | {"causes": causes, "catalogue": result.causes}
+    lines.append(line_text(Line(end=End(**given, summary=summary_of(result)))))
     return "".join(lines)
 
 
@@ -75,13 +75,6 @@ def head_of(result: RunResult) -> Head:
     )
 
 
-def end_of(result: RunResult) -> End:
-    """Return the last line of a run's log."""
-    causes = _causes(gathered(result.cases, result.causes))
-    given = _given(result, End) | {"causes": causes, "catalogue": result.causes}
-    return End(**given, summary=summary_of(result))
-
-
 def _causes(found: Diagnosis) -> tuple[ExplainedCause, ...]:
     lettered, answers = with_letters(found.explanations, {}), wrong_answers(found.explanations)
     return tuple(
@@ -99,7 +92,6 @@ def _causes(found: Diagnosis) -> tuple[ExplainedCause, ...]:
 
 
 def _given(result: RunResult, kind: type[Head] | type[End]) -> dict[str, Any]:
-    """Return the fields that a run and a line share."""
     names = kind.__struct_fields__
     return {name: getattr(result, name) for name in names if name in RunResult.__struct_fields__}
 

@@ -1,7 +1,5 @@
 """`convcheck-graphs/1`: how a backend runs chains of casts as graphs."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final, Literal
 

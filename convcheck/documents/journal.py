@@ -3,8 +3,6 @@
 A line cut short by a kill is removed from the file.
 """
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 from collections.abc import Mapping, Sequence

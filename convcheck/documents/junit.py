@@ -1,14 +1,11 @@
 """Draw a run as JUnit XML: a suite per spec, a test per case.
 
-The cause of a failure precedes the error. A suite's causes are properties, since the schema has no
-properties of tests. A failure that does not fail the run is a skipped test if a list excuses it,
-else a passing test with output. Times are workers' times, absent for reports read from files.
+A suite's causes are properties. An excused failure is a skipped test, another that does not fail
+the run a passing test with output. Times are workers' times, absent for reports read from files.
 """
 
-from __future__ import annotations
-
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from convcheck import __version__
@@ -31,18 +28,13 @@ def render(document: Document, command: str = "") -> str:
     suites = [_suite(spec, cases, document) for spec, cases in document.cases.items()]
     suites += _others(document)
     whole = (case for cases in document.cases.values() for case in cases)
-    root = Element("testsuites", {"name": "convcheck", **_sums(suites), **_time(whole)})
+    root = Element("testsuites", {"name": "convcheck"})
+    for name in ("tests", "failures", "errors"):
+        root.set(name, str(sum(int(suite.attrib[name]) for suite in suites)))
+    root.attrib.update(_time(whole))
     root.extend(suites)
     indent(root, " ")
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{tostring(root, encoding="unicode")}\n'
-
-
-def _sums(suites: Iterable[Element]) -> dict[str, str]:
-    suites = tuple(suites)
-    return {
-        name: str(sum(int(suite.attrib[name]) for suite in suites))
-        for name in ("tests", "failures", "errors")
-    }
 
 
 def _suite(name: str, cases: Sequence[CaseReport], document: Document) -> Element:
@@ -78,6 +70,7 @@ def _suite_of(
 
 def _properties(spec: str, document: Document) -> dict[str, str]:
     run = document.result
+    causes = [one for one in document.causes if any(case.spec == spec for case in one.cases)]
     return {
         "backend": document.backend,
         "tier": run.tier,
@@ -86,17 +79,8 @@ def _properties(spec: str, document: Document) -> dict[str, str]:
         "convcheck": __version__,
         **({"known": run.known} if run.known else {}),
         **({"shard": f"{run.shard.index}/{run.shard.of}"} if run.shard else {}),
-        **dict(_causes(spec, document)),
+        **{f"cause {one.letter}": one.whole for one in causes},
     }
-
-
-def _causes(spec: str, document: Document) -> Iterator[tuple[str, str]]:
-    for one in document.causes:
-        if any(case.spec == spec for case in one.cases):
-            yield f"cause {one.letter}", one.whole
-
-
-# Cases ---------------------------------------------------------------------------------------
 
 
 def _test(case: CaseReport, document: Document) -> Element:
@@ -107,24 +91,24 @@ def _test(case: CaseReport, document: Document) -> Element:
     gated = [finding for finding in found if finding.gated]
     if gated:
         tag = "error" if gated[0].verdict in _FAULTS else "failure"
-        said = "; ".join(filter(None, (why, _gist(gated))))
-        _say(test, tag, said, gated[0].verdict, _body(found, why))
-    elif excuses := _excuses(found):
+        first, more = gated[0], f"and {len(gated) - 1} more" if len(gated) > 1 else ""
+        said = "; ".join(filter(None, (why, first.gist, first.count, first.row, more)))
+        _say(test, tag, said, first.verdict, _body(found, why))
+    elif excuses := [finding.excuse for finding in found if finding.excuse]:
+        excuses.sort(key=lambda excuse: excuse.kind != "known")
         said = "; ".join(dict.fromkeys(map(_excused, excuses)))
         _say(test, "skipped", said, excuses[0].kind)
-    elif case.found.verdict in ("unsupported", "undefined"):
-        _say(test, "skipped", _why_not(case), case.found.verdict)
+    elif case.found.verdict == "undefined":
+        said = "undefined: the standard does not say what to expect"
+        _say(test, "skipped", said, "undefined")
+    elif case.found.verdict == "unsupported":
+        said = f"unsupported: {clean(case.found.message) or 'no reason given'}"
+        _say(test, "skipped", said, "unsupported")
     elif found:
         SubElement(test, "system-out").text = _legal(_body(found, why))
     elif case.found.verdict == "tolerated":
         SubElement(test, "system-out").text = _legal(_tolerated(case.found.groups))
     return test
-
-
-def _excuses(found: Sequence[Finding]) -> list[Excuse]:
-    """Return the excuses of failures, known ones before waivers."""
-    given = [finding.excuse for finding in found if finding.excuse]
-    return sorted(given, key=lambda excuse: excuse.kind != "known")
 
 
 def _excused(excuse: Excuse) -> str:
@@ -142,22 +126,9 @@ def _say(test: Element, tag: str, message: str, kind: str, body: str = "") -> No
         outcome.text = _legal(body)
 
 
-def _gist(found: Sequence[Finding]) -> str:
-    finding = found[0]
-    more = f"and {len(found) - 1} more" if len(found) > 1 else ""
-    return "; ".join(filter(None, (finding.gist, finding.count, finding.row, more)))
-
-
 def _body(found: Sequence[Finding], why: str) -> str:
-    """Return the cause, if any, and the findings as printed on a terminal."""
     shown = ("\n".join(plain_lines(finding_blocks(finding), _WIDTH)) for finding in found)
     return "\n" + "\n\n".join([*filter(None, [why]), *shown]) + "\n"
-
-
-def _why_not(case: CaseReport) -> str:
-    if case.found.verdict == "undefined":
-        return "undefined: the standard does not say what to expect"
-    return f"unsupported: {clean(case.found.message) or 'no reason given'}"
 
 
 def _tolerated(groups: Iterable[Group]) -> str:
@@ -166,9 +137,6 @@ def _tolerated(groups: Iterable[Group]) -> str:
         for o in groups if o.verdict == "tolerated"
     )  # fmt: skip
     return "\n".join(dict.fromkeys(lines))
-
-
-# Other tests ---------------------------------------------------------------------------------
 
 
 def _others(document: Document) -> list[Element]:
@@ -193,5 +161,4 @@ def _problem(one: Problem) -> Element:
 
 
 def _legal(text: str) -> str:
-    r"""Escape characters that are illegal in XML: \\x1b."""
     return _ILLEGAL.sub(lambda found: ascii(found[0])[1:-1], text)

@@ -1,7 +1,5 @@
 """`convcheck-model/1`: the conversions of a model, with facts from specs and reports."""
 
-from __future__ import annotations
-
 from typing import Final, Literal
 
 from convcheck import __version__

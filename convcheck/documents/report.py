@@ -1,15 +1,11 @@
 """`convcheck-run/3`: the log of a run, lines of JSON.
 
-The first line is the head, the last line the end. Between them are results of cases as they finish;
-each row precedes its first use. An unfinished run has no end. Logs of several backends are
-concatenated.
+The first line is the head, the last line the end, absent in an unfinished run. Between them are
+results of cases; each row precedes its first use. Logs of several backends are concatenated.
 
-Runs with the same answers on the same machine give the same bytes: cases are in plan order, and no
-times are recorded. A case is written as its head, a code as spelling and value, a row as its place
-among the rows so far.
+Runs with the same answers on the same machine give the same bytes. A code is written as spelling
+and value, a row as its place among the rows so far.
 """
-
-from __future__ import annotations
 
 import json
 from pathlib import Path

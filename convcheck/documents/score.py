@@ -1,7 +1,5 @@
 """`convcheck-score/1`: the wrong conversions that vectors catch. Equal specs give equal bytes."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final, Literal
 

@@ -1,7 +1,5 @@
 """The releases of a package on an index, and an environment for each."""
 
-from __future__ import annotations
-
 import html.parser
 import json
 import os
@@ -65,12 +63,9 @@ _RUNTIMES = {PACKAGES.get(name, name): name for name in RUNTIMES}
 class Release:
     """A release of a package in the index."""
 
-    #: The version in the index, such as 1.15.1.
-    version: str
-    #: The upload date of its first file, such as 2023-06-16; '' if unknown.
-    date: str = ""
-    #: Why it cannot be installed here, or ''.
-    lacks: str = ""
+    version: str  # the version in the index, such as 1.15.1
+    date: str = ""  # the upload date of its first file, such as 2023-06-16; '' if unknown
+    lacks: str = ""  # why it cannot be installed here, or ''
 
     def __str__(self) -> str:
         return f"{self.version} ({self.date})" if self.date else self.version
@@ -102,13 +97,15 @@ def _version(word: str, text: str) -> Version:
 def find_releases(wanted: Wanted) -> list[Release]:
     """Return the releases of a range in the package index, oldest first.
 
-    Pre-releases are left out, unless the range begins or ends with one. Raises UnavailableError if
-    the index cannot be read, UsageError if it has no release in the range.
+    Pre-releases are left out, unless an end is one. Raises UnavailableError for an unreadable
+    index, UsageError for an empty range.
     """
     url = f"{index_url()}/{wanted.package}/"
     files = _files(*_fetched(url), url)
     found = sorted({version for version, _, _ in files})
-    inside = [version for version in found if _is_wanted(version, wanted)]
+    ends = (wanted.first, wanted.last)
+    final = [version for version in found if not version.is_prerelease or version in ends]
+    inside = [version for version in final if wanted.first <= version <= wanted.last]
     if not inside:
         has = f"{found[0]} to {found[-1]}" if found else "no release"
         raise UsageError(f"{url} has no release of {wanted}", hint=f"it has {has}")
@@ -124,11 +121,6 @@ def index_url() -> str:
     command = [sys.executable, "-m", "pip", "config", "get", "global.index-url"]
     asked = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
     return (asked.stdout.strip() if not asked.returncode else "").rstrip("/") or PYPI
-
-
-def _is_wanted(version: Version, wanted: Wanted) -> bool:
-    final = not version.is_prerelease or version in (wanted.first, wanted.last)
-    return final and wanted.first <= version <= wanted.last
 
 
 def _fetched(url: str) -> tuple[str, bytes]:
@@ -252,7 +244,6 @@ def _make(home: Path, python: Path, wanted: Wanted, release: Release) -> None:
 
 
 def _ways(wanted: Wanted, release: Release) -> Iterator[tuple[list[str], bool]]:
-    """Yield requirements, and whether to install them without dependencies."""
     of_then = ["numpy<2", "numpy"] if release.date and release.date < NUMPY_2 else ["numpy"]
     if not release.date:
         of_then.append("numpy<2")
@@ -272,10 +263,7 @@ def _installed(home: Path, python: Path, requirements: list[str], alone: bool) -
 def _commands(
     home: Path, python: Path, requirements: list[str], alone: bool
 ) -> Iterator[list[str]]:
-    """Yield the commands that create an environment with uv, or else pip.
-
-    Raises UnavailableError without either.
-    """
+    """Yield the commands of uv, or else pip. Raises UnavailableError without either."""
     without = ["--no-deps"] if alone else []
     if uv := shutil.which("uv"):
         yield [uv, "venv", "--quiet", "--python", sys.executable, str(home)]

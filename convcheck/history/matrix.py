@@ -1,11 +1,9 @@
-"""Build the history of causes over several releases: rules by release. Pure.
+"""Build the history of causes over several releases. Pure.
 
-Causes are chosen for all releases at once, so that equal behaviour has one name. If two causes act
-together in a case, and another release has one of them alone there, the rows that this one breaks
-are blamed on it and the rest on the other. A release passes only if it was judged.
+Causes are chosen for all releases at once. If two act together in a case, and another release has
+one of them alone there, the rows that this one breaks are blamed on it and the rest on the other. A
+release passes only if it was judged.
 """
-
-from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -15,7 +13,7 @@ from typing import Any, Literal, TypeVar
 
 from convcheck.causes.gather import chosen_causes
 from convcheck.history.environments import Release
-from convcheck.judge.result import FAILURES, CaseResult, CauseInWords, Group, Names, RunResult
+from convcheck.judge.result import FAILURES, CaseResult, CauseInWords, Names, RunResult
 
 K = TypeVar("K", bound=Hashable)
 State = Literal["fails", "passes", "otherwise", "lacks"]
@@ -29,8 +27,7 @@ class AskedRelease:
 
     release: Release
     run: RunResult | None
-    #: Why it could not be tested.
-    why: str = ""
+    why: str = ""  # why it could not be tested
 
 
 @dataclass(frozen=True)
@@ -39,8 +36,7 @@ class RuleKey:
 
     rule: str
     row: str
-    #: Its line in a spec file.
-    place: str
+    place: str  # its line in a spec file
 
 
 @dataclass(frozen=True)
@@ -49,8 +45,7 @@ class ReleaseTurn:
 
     before: Release
     after: Release
-    #: Case id -> its states before and after.
-    cases: Mapping[str, tuple[State, State]]
+    cases: Mapping[str, tuple[State, State]]  # case id -> its states before and after
 
     def count(self, before: State, after: State) -> int:
         """Return the number of cases that went from one state to another."""
@@ -70,10 +65,7 @@ class RowHistory:
         return sum(state == "fails" for state in self.states[release].values())
 
     def state(self, release: Release) -> State | None:
-        """Return the state of a release, if it was tested.
-
-        It fails if any case does, and passes if a case was judged and none fails.
-        """
+        """Return the state of a release, if it was tested: "fails" if any case does."""
         return _gravest(self.states.get(release, {}).values())
 
     @property
@@ -104,8 +96,7 @@ def _gravest(states: Iterable[State]) -> State | None:
 class CauseHistory:
     """The history of a cause in each row that it breaks, or of unexplained failures."""
 
-    #: The causes that act together; () if unknown.
-    causes: tuple[CauseInWords, ...]
+    causes: tuple[CauseInWords, ...]  # the causes that act together; () if unknown
     rows: tuple[RowHistory, ...]
 
     def state(self, release: Release) -> State | None:
@@ -122,10 +113,8 @@ class CauseHistory:
 class History:
     """The history of all failures of any release."""
 
-    #: Oldest first.
-    asked: tuple[AskedRelease, ...]
-    #: Most cases first; unexplained failures last.
-    causes: tuple[CauseHistory, ...]
+    asked: tuple[AskedRelease, ...]  # oldest first
+    causes: tuple[CauseHistory, ...]  # most cases first; unexplained failures last
 
     @property
     def document(self) -> dict[str, Any]:
@@ -148,12 +137,15 @@ class History:
         return {one.release: one.run for one in self.asked if one.run}
 
 
-def history_of(asked: Sequence[AskedRelease], causes: Mapping[Key, Names] | None = None) -> History:
+def history_of(
+    asked: Sequence[AskedRelease], causes: "Mapping[Key, Names] | None" = None
+) -> History:
     """Return the history of each cause.
 
     `causes` of each release's cases are given if several runtimes share the choice.
     """
-    results, named = results_of(asked), causes_of_releases(asked)
+    results = results_of(asked)
+    named = {cause.name: cause for one in asked if one.run for cause in one.run.causes}
     chosen = chosen_for(results, named) if causes is None else causes
     judged = _Judged.of(results, _blamed(results, chosen))
     found: dict[Names, dict[RuleKey, dict[str, None]]] = defaultdict(lambda: defaultdict(dict))
@@ -177,14 +169,12 @@ Blamed = Mapping[Key, Mapping[RuleKey, Names]]  # of failures: rows with their c
 
 @dataclass(frozen=True)
 class _Judged:
-    #: Oldest first.
-    releases: tuple[Release, ...]
-    #: The results by case id and tested release.
-    by_case: Mapping[str, Mapping[Release, CaseResult]]
+    releases: tuple[Release, ...]  # oldest first
+    by_case: Mapping[str, Mapping[Release, CaseResult]]  # the results by case id and tested release
     blamed: Blamed
 
     @staticmethod
-    def of(results: Mapping[Key, CaseResult], blamed: Blamed) -> _Judged:
+    def of(results: Mapping[Key, CaseResult], blamed: Blamed) -> "_Judged":
         by_case: dict[str, dict[Release, CaseResult]] = defaultdict(dict)
         for (release, name), result in results.items():
             by_case[name][release] = result
@@ -195,11 +185,6 @@ def results_of(asked: Iterable[AskedRelease]) -> dict[Key, CaseResult]:
     """Return the results by release and case."""
     runs = ((one.release, one.run) for one in asked if one.run)
     return {(release, result.case.id): result for release, run in runs for result in run.cases}
-
-
-def causes_of_releases(asked: Iterable[AskedRelease]) -> dict[str, CauseInWords]:
-    """Return the causes in the runs, by name."""
-    return {cause.name: cause for one in asked if one.run for cause in one.run.causes}
 
 
 def chosen_for(
@@ -253,12 +238,8 @@ def _owners(
 
 def _broken(result: CaseResult) -> list[RuleKey]:
     groups = [group for group in result.groups if group.verdict in FAILURES]
-    rows = dict.fromkeys(map(_row_of, groups))
-    return list(rows) or [RuleKey(result.verdict, "as a whole", "")]
-
-
-def _row_of(group: Group) -> RuleKey:
-    return RuleKey(group.decision.rule, group.decision.row, str(group.decision.place))
+    rows = [RuleKey(by.rule, by.row, str(by.place)) for by in (group.decision for group in groups)]
+    return list(dict.fromkeys(rows)) or [RuleKey(result.verdict, "as a whole", "")]
 
 
 def _row_history(row: RuleKey, names: Names, cases: Iterable[str], judged: _Judged) -> RowHistory:
@@ -266,16 +247,14 @@ def _row_history(row: RuleKey, names: Names, cases: Iterable[str], judged: _Judg
     for name in cases:
         for release, result in judged.by_case[name].items():
             rows = judged.blamed.get((release, name), {})
-            found[release][name] = _state(row, names, result, rows)
+            if result.verdict in UNJUDGED:
+                state: State = "lacks"
+            elif row in rows:
+                state = "fails" if rows[row] == names else "otherwise"
+            else:  # a crash hides the row
+                state = "otherwise" if result.verdict in DIED else "passes"
+            found[release][name] = state
     return RowHistory(row, {release: states for release, states in found.items() if states})
-
-
-def _state(row: RuleKey, names: Names, result: CaseResult, rows: Mapping[RuleKey, Names]) -> State:
-    if result.verdict in UNJUDGED:
-        return "lacks"
-    if row in rows:
-        return "fails" if rows[row] == names else "otherwise"
-    return "otherwise" if result.verdict in DIED else "passes"  # a crash hides the row
 
 
 @dataclass(frozen=True)
@@ -284,35 +263,30 @@ class Shown:
 
     asked: AskedRelease
     count: int
-    #: How many of them were judged.
-    judged: int
+    judged: int  # how many of them were judged
 
 
 @dataclass(frozen=True)
 class Bisected:
     """The result of a bisection."""
 
-    #: All tested releases, in test order.
-    steps: tuple[Shown, ...]
+    steps: tuple[Shown, ...]  # all tested releases, in test order
     #: The last release like the first of the range, and the next one. None: the ends are alike or
     #: untested.
     between: tuple[Shown, Shown] | None
-    #: The number of cases with the cause at either end.
-    cases: int
-    #: Versions between these two that could not be tested.
-    missing: tuple[str, ...] = ()
+    cases: int  # the number of cases with the cause at either end
+    missing: tuple[str, ...] = ()  # versions between these two that could not be tested
 
 
 def bisect(
     releases: Sequence[Release], ask: Callable[[Release], AskedRelease], cause: str
 ) -> Bisected:
-    """Test both ends, then halve the range.
+    """Test both ends, then halve the range, skipping releases that cannot be tested.
 
-    Releases that cannot be tested are skipped. If a cause comes and goes more than once, one of the
-    changes is found.
+    If a cause comes and goes more than once, one change is found.
     """
     ends = [ask(releases[0]), ask(releases[-1])]
-    having = [cases_with(cause, one.run) for one in ends]
+    having = [_cases_with(cause, one.run) for one in ends]
     cases = having[0] | having[1]
     steps = [_shown(one, cause, cases) for one in ends]
     low, high = steps
@@ -335,8 +309,7 @@ def bisect(
     return Bisected(tuple(steps), (low, high), len(cases), missing)
 
 
-def cases_with(cause: str, run: RunResult | None) -> frozenset[str]:
-    """Return the failing cases that the cause explains, alone or with others."""
+def _cases_with(cause: str, run: RunResult | None) -> frozenset[str]:
     return frozenset(
         result.case.id
         for result in (run.cases if run else ())
@@ -348,4 +321,4 @@ def cases_with(cause: str, run: RunResult | None) -> frozenset[str]:
 def _shown(asked: AskedRelease, cause: str, cases: frozenset[str]) -> Shown:
     results = asked.run.cases if asked.run else ()
     judged = sum(r.case.id in cases and r.verdict not in UNJUDGED for r in results)
-    return Shown(asked, len(cases_with(cause, asked.run) & cases), judged)
+    return Shown(asked, len(_cases_with(cause, asked.run) & cases), judged)

@@ -1,9 +1,4 @@
-"""Blocks that pages consist of.
-
-A page is a generator of blocks. Only renderers know widths. Styles are rich's, such as 'bold red'.
-"""
-
-from __future__ import annotations
+"""Blocks of a page. Only renderers know widths. Styles are rich's, such as 'bold red'."""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -24,16 +19,11 @@ class Text:
     style: str = ""
     indent: int = 0
     hang: int = 0
-    #: Printed before the first line.
-    label: Said = ""
-    #: Printed at the right margin of the last line.
-    right: Said = ""
-    #: Whether a terminal shows one line only.
-    cut: bool = False
-    #: The number of characters on a terminal; 0 for all.
-    limit: int = 0
-    #: Whether lines are never broken, so that they can be copied.
-    whole: bool = False
+    label: Said = ""  # printed before the first line
+    right: Said = ""  # printed at the right margin of the last line
+    cut: bool = False  # whether a terminal shows one line only
+    limit: int = 0  # the number of characters on a terminal; 0 for all
+    whole: bool = False  # whether lines are never broken, so that they can be copied
 
 
 @dataclass(frozen=True)
@@ -48,7 +38,7 @@ Role = Literal["plain", "sign", "exponent", "mantissa"]
 
 @dataclass(frozen=True)
 class Piece:
-    """A piece of a line, its role, and whether it is wrong."""
+    """A piece of a line."""
 
     text: str
     role: Role = "plain"
@@ -66,17 +56,14 @@ def line_of(letters: list[Piece]) -> Pieces:
 
 @dataclass(frozen=True)
 class CodeInWords:
-    """An input, expected value or answer: bits, value and code, or words if it has no bits."""
+    """An input, expected value or answer."""
 
-    #: input, expected or got.
-    label: str
+    label: str  # input, expected or got
     #: The bits. 64-bit integers have two lines.
     bits: tuple[Pieces, ...] = ()
     value: str = ""
-    #: Hexadecimal, in brackets; '' if it is printed elsewhere.
-    code: str = ""
-    #: A pattern, a text, or the reason for a missing answer.
-    words: str = ""
+    code: str = ""  # hexadecimal, in brackets; '' if it is printed elsewhere
+    words: str = ""  # a pattern, a text, or the reason for a missing answer
 
 
 @dataclass(frozen=True)
@@ -95,37 +82,33 @@ class Table:
     rows: Sequence[Sequence[Said]]
     indent: int = 0
     gap: int = 2
-    #: The right-aligned columns.
-    right: Collection[int] = ()
-    #: Whether all columns except labels are centred.
-    middle: bool = False
+    right: Collection[int] = ()  # the right-aligned columns
+    middle: bool = False  # whether all columns except labels are centred
     #: The empty cell: rows with only such cells are skipped. None keeps all rows.
     empty: str | None = None
-    #: Whether a wide table is split by columns, with labels and heads repeated.
-    parts: bool = True
-    #: Whether the last column is prose, cut to one line on a terminal.
-    prose: bool = False
+    parts: bool = True  # whether a wide table is split by columns, with labels and heads repeated
+    prose: bool = False  # whether the last column is prose, cut to one line on a terminal
 
 
 @dataclass(frozen=True)
 class Fitting:
-    """Alternatives: a terminal shows the first that fits, or else the last."""
+    """Alternatives: the first that fits, or else the last."""
 
-    ways: Sequence[Sequence[Block]]
+    ways: "Sequence[Sequence[Block]]"
 
 
 @dataclass(frozen=True)
 class Beside:
     """Groups of blocks, side by side if they fit."""
 
-    groups: Sequence[Sequence[Block]]
+    groups: "Sequence[Sequence[Block]]"
 
 
 @dataclass(frozen=True)
 class Dim:
     """Blocks of less importance."""
 
-    blocks: Iterable[Block]
+    blocks: "Iterable[Block]"
 
 
 Block = Text | Command | Codes | Table | Fitting | Beside | Dim
@@ -143,7 +126,7 @@ def under(text: Said, style: str = "", hang: int = 0, right: Said = "") -> Text:
 
 
 def field(label: str, text: Said, style: str = "", right: Said = "", indent: int = 0) -> Text:
-    """Return a paragraph after a dim label, in the column of fields."""
+    """Return a paragraph after a dim label."""
     padded = label.ljust(LABEL) if len(label) < LABEL else f"{label}  "
     return Text(text, style, indent, label=[(padded, "dim")], right=right)
 

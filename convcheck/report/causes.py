@@ -1,6 +1,4 @@
-"""The causes of a run in words, for all reports."""
-
-from __future__ import annotations
+"""The causes of a run in words."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -35,49 +33,47 @@ Shown = tuple[Case, Group, Example | CallExample]
 class ToldCause:
     """A cause of failures, or several together, in words."""
 
-    #: A, B and so on; A+C for several together.
-    letter: str
+    letter: str  # A, B and so on; A+C for several together
     #: The effect, a sentence without subject. With several causes, only effects not listed before.
     says: str
     found: Explanation
     where: Where
     shown: Shown
-    #: The backend's address, '' if unknown, and the gate.
-    run: tuple[str, Level]
+    run: tuple[str, Level]  # the backend's address, '' if unknown, and the gate
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Return the causes' names in the catalogue."""
+        """The causes' names in the catalogue."""
         return tuple(cause.name for cause in self.found.causes)
 
     @property
     def whole(self) -> str:
-        """Return the effects of all causes."""
+        """The effects of all causes."""
         return said_of(self.found.causes)
 
     @cached_property
     def cases(self) -> tuple[Case, ...]:
-        """Return the explained cases in plan order."""
+        """The explained cases in plan order."""
         return tuple(one.case for one in self.found.cases)
 
     @property
     def others(self) -> Mapping[str, str]:
-        """Return other causes that give every answer of these cases."""
+        """Other causes that give every answer of these cases."""
         return {"+".join(c.name for c in each): said_of(each) for each in self.found.others}
 
     @cached_property
     def gated(self) -> bool:
-        """Return whether a case fails the run."""
+        """Whether a case fails the run."""
         return any(one.gates(self.run[1]) for one in self.found.cases)
 
     @property
     def instance(self) -> str:
-        """Return a wrong answer in a line: input, answer, expected value; '' for a whole call."""
+        """A wrong answer in a line; '' for a whole call."""
         return _instance(*self.shown)
 
     @cached_property
     def finding(self) -> Finding:
-        """Return the same answer as a finding of its case."""
+        """The same answer as a finding of its case."""
         (case, group, _), (address, level) = self.shown, self.run
         result = next(one for one in self.found.cases if one.case is case)
         failures = failures_of(replace(result, groups=(group,)), level)
@@ -85,44 +81,39 @@ class ToldCause:
 
     @property
     def label(self) -> str:
-        """Return the letter in words: A; "A with C" for several together."""
+        """The letter, or "A with C" for several together."""
         return self.letter.replace("+", " with ")
 
     @property
     def line(self) -> str:
-        """Return the letter and all effects."""
+        """The letter and all effects."""
         return f"{self.label}: {self.whole}"
 
     @property
     def count(self) -> str:
-        """Count explained cases and answers: 4 cases, 680 of 680 answers."""
+        """The explained cases and answers: 4 cases, 680 of 680 answers."""
         answers = self.found.answers
         cases = plural(len(self.cases), "case")
         return f"{cases}, {number(answers)} of {plural(answers, 'answer')}"
 
     @property
     def scope(self) -> str:
-        """Return the first product of the cases in short, and the number of others."""
+        """The first product of the cases, and the number of others."""
         first, *more = self.where.short
         return f"{first}; and {len(more)} more (-v)" if more else first
 
     @property
     def wrong_answer(self) -> str:
-        """Return a wrong answer in a line; for a whole call, the kind of error."""
+        """A wrong answer in a line; for a whole call, the kind of error."""
         return self.instance or self.finding.gist
 
 
 def told_causes(
-    found: Diagnosis,
-    backend: str,
-    level: Level,
-    types: Types | None,
-    whole: WholeRun | None = None,
+    found: Diagnosis, backend: str, level: Level, types: Types | None, whole: WholeRun | None = None
 ) -> tuple[ToldCause, ...]:
-    """Return the causes of a run in words.
+    """Return the causes of a run in words, with the letters of the `whole`.
 
-    `backend` is the address, '' if unknown. Without `types`, all types are listed instead of
-    families. Causes of a part of a run keep their letters of the `whole`.
+    `backend` is the address, '' if unknown. Without `types`, types are not folded into families.
     """
     judged = JudgedCases(whole.judged if whole else found.judged, types)
     told: set[str] = set()
@@ -144,7 +135,7 @@ def told_causes(
 
 
 def letters_of(causes: Iterable[ToldCause]) -> Mapping[str, str]:
-    """Return the first letter of the cause of each explained case, by case id."""
+    """Return the first letter of the cause of each explained case."""
     return {case.id: one.letter.partition("+")[0] for one in causes for case in one.cases}
 
 
@@ -154,14 +145,21 @@ def said_of(causes: Sequence[CauseInWords]) -> str:
 
 
 def wrong_answers(explanations: Sequence[Explanation]) -> Iterator[Shown]:
-    """Yield a wrong answer for each explanation, of its strongest rule, and new if possible."""
+    """Yield a wrong answer of each explanation's strongest rule, new if possible."""
     told: set[str] = set()
     for one in explanations:
         names = {cause.name for cause in one.causes}
         new = [each for case in one.cases for each in _given_without(names & told, case)]
         told |= names
         found = new or [(case, group) for case in one.cases for group in _large(case)]
-        yield _plainest([each for each in found if each[1].decision.level == one.level] or found)
+        found = [each for each in found if each[1].decision.level == one.level] or found
+        shown = ((case.case, group, group.examples[0]) for case, group in found)
+        yield min(shown, key=_length)
+
+
+def _length(shown: Shown) -> tuple[bool, int]:
+    case, group, _ = shown
+    return case.whole_calls, len(case.id) + len(group.decision.cite) + len(_instance(*shown))
 
 
 def _given_without(causes: set[str], case: CaseResult) -> Iterator[tuple[CaseResult, Group]]:
@@ -172,22 +170,11 @@ def _given_without(causes: set[str], case: CaseResult) -> Iterator[tuple[CaseRes
             yield case, group
 
 
-def _plainest(found: Sequence[tuple[CaseResult, Group]]) -> Shown:
-    """Return the wrong answer told shortest with its rule, elements before whole calls."""
-    shown = ((case.case, group, group.examples[0]) for case, group in found)
-    return min(shown, key=lambda each: (each[0].whole_calls, _length(*each)))
-
-
-def _length(case: Case, group: Group, example: Example | CallExample) -> int:
-    return len(case.id) + len(group.decision.cite) + len(_instance(case, group, example))
-
-
 def _failing(case: CaseResult) -> list[Group]:
     return [group for group in case.groups if group.verdict in FAILURES and group.examples]
 
 
 def _large(case: CaseResult) -> list[Group]:
-    """Return the groups with at least half of the largest group's count."""
     failing = _failing(case)
     most = max((group.count for group in failing), default=0)
     return [group for group in failing if 2 * group.count >= most]
@@ -205,7 +192,6 @@ def _instance(case: Case, group: Group, example: Example | CallExample) -> str:
 
 
 def _call(group: Group, example: CallExample) -> str:
-    """Return the elements behind the first difference of a call, or the types and shapes."""
     words = deciding_words(example)
     if not words or len(words) != len(example.inputs):
         return ""

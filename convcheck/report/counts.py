@@ -1,7 +1,5 @@
 """Count cases and values."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -64,13 +62,12 @@ def worse(one: Status, other: Status) -> Status:
 def status_of(case: CaseResult, level: Level) -> Status:
     """Return a case's status in a run gated at `level`."""
     if case.verdict in FAILURES and not case.gates(level):
-        kinds = excuses_of(case)
+        kinds = _excuses_of(case)
         return KNOWN if "known" in kinds else WAIVED if "waived" in kinds else BELOW
     return _BY_WORD[case.verdict]
 
 
-def excuses_of(case: CaseResult) -> frozenset[Tolerance]:
-    """Return the kinds of excuses among a case's failures."""
+def _excuses_of(case: CaseResult) -> frozenset[Tolerance]:
     if case.verdict not in FAILURES:
         return frozenset()
     given = (case.excuse, *(group.excuse for group in case.groups))
@@ -78,9 +75,9 @@ def excuses_of(case: CaseResult) -> frozenset[Tolerance]:
 
 
 def required_score(cases: Iterable[CaseResult], size: int) -> tuple[int, int]:
-    """Return how many of a requirement set's cases pass, and the tier.
+    """Return how many of `size` required cases pass, and the tier.
 
-    Tier 1: all. Tier 2: all under normative rules. Tier 3: the rest. `size` is that of the set.
+    Tier 1: all. Tier 2: all under normative rules. Tier 3: the rest.
     """
     cases = tuple(cases)
     left = [case for case in cases if case.verdict not in ("pass", "tolerated")]
@@ -109,7 +106,7 @@ class CaseCounts(Record, frozen=True, kw_only=True):
     waived: Count
     verdicts: dict[Verdict, int]
 
-    def __add__(self, more: CaseCounts) -> CaseCounts:
+    def __add__(self, more: "CaseCounts") -> "CaseCounts":
         mine, theirs = asdict(self), asdict(more)
         verdicts = {v: self.verdicts[v] + more.verdicts[v] for v in VERDICTS}
         sums = {name: mine[name] + theirs[name] for name in mine if name != "verdicts"}
@@ -133,7 +130,7 @@ def summary_of(result: RunResult) -> Summary:
 def counts_of(cases: Iterable[CaseResult], level: Level) -> CaseCounts:
     """Count cases in a run gated at `level`."""
     cases = tuple(cases)
-    excuses = [excuses_of(c) for c in cases]
+    excuses = [_excuses_of(c) for c in cases]
     counted = Counter(c.verdict for c in cases)
     verdicts = {v: counted[v] for v in VERDICTS}
     return CaseCounts(

@@ -1,7 +1,5 @@
 """The report of a run: the data of every format, computed when used."""
 
-from __future__ import annotations
-
 import os
 import platform
 import re
@@ -50,12 +48,11 @@ class Document:
 
     result: RunResult
     types: Types | None = None
-    #: The JSON file of the report, '' for none.
-    file: str = ""
+    file: str = ""  # the JSON file of the report, '' for none
 
     @cached_property
     def cases(self) -> dict[str, tuple[CaseReport, ...]]:
-        """Return the cases with their failures, by spec, in plan order."""
+        """The cases with their failures, by spec, in plan order."""
         return {spec: tuple(map(self._case, found)) for spec, found in by_spec(self.result).items()}
 
     def _case(self, found: CaseResult) -> CaseReport:
@@ -66,20 +63,18 @@ class Document:
 
     @cached_property
     def findings(self) -> list[Finding]:
-        """Return the findings, the most serious first."""
+        """The findings, the most serious first."""
         failures = (one for some in self.cases.values() for case in some for one in case.failures)
         return findings_of(failures, self.result.backend.address)
 
-    # The run -------------------------------------------------------------------------------------
-
     @property
     def backend(self) -> str:
-        """Return the backend's name and version."""
+        """The backend's name and version."""
         return clean(f"{self.result.backend.name} {self.result.backend.version}")
 
     @property
     def setting(self) -> tuple[str, ...]:
-        """Return the tier, gate, shard and coverage."""
+        """The tier, gate, shard and coverage."""
         shard = self.result.shard
         of = f", shard {shard.index} of {shard.of}" if shard else ""
         first = f"{self.result.tier} tier, gate: {self.result.level}{of}"
@@ -92,7 +87,7 @@ class Document:
 
     @cached_property
     def coverage(self) -> list[tuple[str, Sequence[str]]]:
-        """Return the kinds of coverage with their case ids, the most complete first."""
+        """The kinds of coverage with their case ids, the most complete first."""
         found: list[tuple[str, Sequence[str]]] = []
         for coverage, words in _WORDS.items():
             asked = (c for c in self.result.cases if c.checked and c.coverage == coverage)
@@ -102,69 +97,76 @@ class Document:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Return remarks on the whole run."""
+        """Remarks on the whole run."""
         return tuple(map(clean, self.result.remarks))
 
     @cached_property
     def _summary(self) -> tuple[str, list[str]]:
-        return _summary(self.result)
+        result = self.result
+        calls = [case for case in result.cases if case.case.whole_calls]
+        values = [case for case in result.cases if not case.case.whole_calls]
+        asked = {"value": counts_of(values, result.level), "call": counts_of(calls, result.level)}
+        counts = sum(asked.values(), counts_of((), result.level))
+        word, said = _outcome(result, counts, asked)
+        parts = [*said, *_other_counts(result, counts)]
+        if result.interrupted and word != "INTERRUPTED":
+            parts.append("interrupted, results are partial")
+        if result.ended_early:
+            parts.append("ended early, results are partial")
+        return word, parts
 
     @property
     def verdict(self) -> str:
-        """Return PASS, FAIL, INTERRUPTED or NOTHING JUDGED."""
+        """PASS, FAIL, INTERRUPTED or NOTHING JUDGED."""
         return self._summary[0]
 
     @property
     def reasons(self) -> list[str]:
-        """Return the reasons for the verdict, then other counts."""
+        """The reasons for the verdict, then other counts."""
         return self._summary[1]
-
-    # Counts and matrices -------------------------------------------------------------------------
 
     @property
     def counted(self) -> str:
-        """Return the counted unit: values or calls, or "asked" for both."""
+        """The counted unit: values or calls, or "asked" for both."""
         asked = {c.case.whole_calls for c in self.result.cases}
         return "asked" if len(asked) > 1 else "calls" if True in asked else "values"
 
     @cached_property
     def statuses(self) -> tuple[Status, ...]:
-        """Return the statuses with cases, the worst first."""
+        """The statuses with cases, the worst first."""
         found = {case.status for some in self.cases.values() for case in some}
         return tuple(status for status in STATUSES if status in found)
 
     @cached_property
     def matrices(self) -> dict[str, StatusMatrix]:
-        """Return the matrix of each spec."""
+        """The matrix of each spec."""
         return {s: matrix((c.case, c.status) for c in some) for s, some in self.cases.items()}
 
     @cached_property
     def failing(self) -> dict[str, StatusMatrix]:
-        """Return the rows and columns with unexcused failures, for each spec that has some."""
+        """The rows and columns with unexcused failures, for each spec that has some."""
         some = {s: [c.case for c in found if c.fails] for s, found in self.cases.items()}
         return {s: part_with(self.matrices[s], found) for s, found in some.items() if found}
 
-    # Causes --------------------------------------------------------------------------------------
-
     @cached_property
     def diagnosis(self) -> Diagnosis:
-        """Return the causes of the run and their explained cases."""
+        """The causes of the run and their explained cases."""
         return gathered(self.result.cases, self.result.causes)
 
     @cached_property
     def causes(self) -> tuple[ToldCause, ...]:
-        """Return the causes of unexcused failures, the most harmful first."""
+        """The causes of unexcused failures, the most harmful first."""
         run = self.result
         return told_causes(self.diagnosis, run.backend.address, run.level, self.types, run.whole)
 
     @cached_property
     def explained_by(self) -> Mapping[str, ToldCause]:
-        """Return the cause of each explained case, by case id."""
+        """The cause of each explained case, by case id."""
         return {case.id: one for one in self.causes for case in one.cases}
 
     @cached_property
     def unexplained(self) -> list[Finding]:
-        """Return the unexcused findings of unexplained cases."""
+        """The unexcused findings of unexplained cases."""
         explained = letters_of(self.causes)
         failures = (one for some in self.cases.values() for case in some for one in case.failures)
         left = [one for one in failures if one.case.id not in explained and not one.excuse]
@@ -172,15 +174,13 @@ class Document:
 
     @cached_property
     def letters(self) -> dict[str, StatusMatrix]:
-        """Return the matrices of failing operators with letters of causes; empty without causes."""
+        """The matrices of failing operators with letters of causes; empty without causes."""
         matrices = (self.matrices, self.failing if self.causes else {})
         return lettered_matrices(self.cases, matrices, letters_of(self.causes), self.types)
 
-    # Known failures ------------------------------------------------------------------------------
-
     @cached_property
     def problems(self) -> list[Problem]:
-        """Return the problems of the known-failures list."""
+        """The problems of the known-failures list."""
         found = []
         for one in self.result.problems:
             repair = "".join(
@@ -191,7 +191,6 @@ class Document:
 
 
 def _to_repair(result: RunResult) -> str:
-    """Count the wrong entries: 3 entries of known.toml to repair (2 stale, 1 changed)."""
     counts = Counter(problem.kind for problem in result.problems)
     each = ", ".join(f"{number(n)} {kind}" for kind, n in counts.items())
     entry = plural(len(result.problems), "entry", "entries")
@@ -205,25 +204,6 @@ def groups_of(result: RunResult, verdict: Verdict) -> Iterator[tuple[CaseResult,
         for group in case.groups:
             if group.verdict == verdict:
                 yield case, group
-
-
-def _summary(result: RunResult) -> tuple[str, list[str]]:
-    asked = _counts_by_noun(result)
-    counts = sum(asked.values(), counts_of((), result.level))
-    word, said = _outcome(result, counts, asked)
-    parts = [*said, *_other_counts(result, counts)]
-    if result.interrupted and word != "INTERRUPTED":
-        parts.append("interrupted, results are partial")
-    if result.ended_early:
-        parts.append("ended early, results are partial")
-    return word, parts
-
-
-def _counts_by_noun(result: RunResult) -> dict[str, CaseCounts]:
-    calls = [case for case in result.cases if case.case.whole_calls]
-    values = [case for case in result.cases if not case.case.whole_calls]
-    both = {"value": values, "call": calls}
-    return {noun: counts_of(cases, result.level) for noun, cases in both.items()}
 
 
 def _outcome(
@@ -246,7 +226,6 @@ def _outcome(
 
 
 def _asked(by_noun: Mapping[str, CaseCounts], wrong: bool) -> Iterator[str]:
-    """Yield counts of judged values and calls, of tested ones if they differ, and if `wrong`."""
     for noun, counts in by_noun.items():
         said = plural(counts.values_judged, noun)
         if counts.values_judged != counts.checked:
@@ -290,7 +269,9 @@ def environment() -> Environment:
     model, features = _cpu()
     versions = {"python": platform.python_version(), **{p: _version(p) for p in _PACKAGES}}
     cpu = Cpu(model, tuple(features), os.cpu_count())
-    return Environment(platform.platform(), cpu, _threads(), versions)
+    limited = hasattr(os, "sched_getaffinity")
+    threads = len(os.sched_getaffinity(0)) if limited else os.cpu_count()
+    return Environment(platform.platform(), cpu, threads, versions)
 
 
 def _cpu() -> tuple[str, list[str]]:
@@ -305,12 +286,6 @@ def _cpu() -> tuple[str, list[str]]:
     model = facts.get("model name") or platform.processor() or platform.machine()
     flags = (facts.get("flags") or facts.get("Features") or "").split()
     return model, sorted(f for f in flags if _FEATURES.fullmatch(f))
-
-
-def _threads() -> int | None:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count()
 
 
 def _version(package: str) -> str | None:

@@ -1,7 +1,5 @@
 """Put inputs, expected values and answers in words."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -37,27 +35,22 @@ _BRIEF = {"<undefined>": "anything", "<zero>": "±0", "<nan>": "any NaN", "<-nan
 class ElementCell:
     """An element of a tensor, with and without its code."""
 
-    #: Value and code: 0.1 (0x3dcccccd).
-    full: str
+    full: str  # value and code: 0.1 (0x3dcccccd)
     brief: str
 
 
 @dataclass(frozen=True)
 class Elements:
-    """Elements of tensors side by side: inputs of the output's shape, expected and actual."""
+    """Elements of tensors side by side."""
 
     #: The columns' names. The last two are the expected value and the answer.
     heads: tuple[str, ...]
     rows: tuple[tuple[ElementCell, ...], ...]
-    #: The output's number from 1, or 0 if there is only one.
-    output: int
-    #: The first row's index.
-    first: int
-    #: The index of the first differing element; -1 for none.
-    at: int
+    output: int  # the output's number from 1, or 0 if there is only one
+    first: int  # the first row's index
+    at: int  # the index of the first differing element; -1 for none
     wrong: tuple[int, ...]
-    #: How many elements differ, or the shown range; '' if all are shown.
-    rest: str
+    rest: str  # how many elements differ, or the shown range; '' if all are shown
 
 
 @dataclass(frozen=True)
@@ -71,14 +64,11 @@ class Labelled:
 
 @dataclass(frozen=True)
 class CallInWords:
-    """An example of a call: types and shapes, then elements around the first difference."""
+    """An example of a call."""
 
-    #: Types and shapes of inputs, expected outputs and answer.
-    lines: tuple[Labelled, ...]
-    #: None without an answer, or if types differ.
-    elements: Elements | None = None
-    #: The runtime's message; for an inconsistent answer, both answers.
-    message: str = ""
+    lines: tuple[Labelled, ...]  # types and shapes of inputs, expected outputs and answer
+    elements: Elements | None = None  # None without an answer, or if types differ
+    message: str = ""  # the runtime's message; for an inconsistent answer, both answers
 
 
 def labels(verdict: Verdict) -> tuple[str, str]:
@@ -86,11 +76,8 @@ def labels(verdict: Verdict) -> tuple[str, str]:
     return ("one way", "another") if verdict == "inconsistent" else ("expected", "got")
 
 
-# Elements ------------------------------------------------------------------------------------
-
-
 def element_in_words(case: Case, example: Example, verdict: Verdict) -> tuple[CodeInWords, ...]:
-    """Return an example of an element: inputs, expected value, answer."""
+    """Return the inputs, expected value and answer of an element."""
     target = case.outputs[0].format
     due, came = labels(verdict)
     wanted = code_in_words(due, target, example.expected)
@@ -100,14 +87,13 @@ def element_in_words(case: Case, example: Example, verdict: Verdict) -> tuple[Co
         got = CodeInWords(came, words=cut(said, LONG))
     else:
         got = marked(code_in_words(came, target, example.got), wanted)
-    return (*_inputs(case, example), wanted, got)
-
-
-def _inputs(case: Case, example: Example) -> Iterator[CodeInWords]:
     several = len(example.inputs) > 1
     given = zip(case.inputs, example.inputs, strict=False)  # of a companion only the type counts
-    for i, (dtype, word) in enumerate(given, 1):
-        yield code_in_words(f"input {i}" if several else "input", dtype.format, word)
+    inputs = (
+        code_in_words(f"input {i}" if several else "input", dtype.format, word)
+        for i, (dtype, word) in enumerate(given, 1)
+    )
+    return (*inputs, wanted, got)
 
 
 def code_in_words(label: str, fmt: Format, word: Word) -> CodeInWords:
@@ -115,12 +101,11 @@ def code_in_words(label: str, fmt: Format, word: Word) -> CodeInWords:
     if isinstance(word, str) or isinstance(fmt, Text):
         return CodeInWords(label, words=pattern(word) or cut(quote(str(word)), LONG))
     return CodeInWords(
-        label, tuple(bit_lines(fmt, word)), spell(fmt, word), f"({hexadecimal(fmt, word)})"
+        label, tuple(_bit_lines(fmt, word)), spell(fmt, word), f"({hexadecimal(fmt, word)})"
     )
 
 
-def bit_lines(fmt: Numeric, code: int) -> Iterator[Pieces]:
-    """Yield a code's bits in lines: a float's fields, an integer's nibbles."""
+def _bit_lines(fmt: Numeric, code: int) -> Iterator[Pieces]:
     if isinstance(fmt, Float):
         fields = [Piece(bits, role) for role, bits in _fields(fmt, code)]
         yield tuple(one for field in fields for one in (Piece(" "), field))[1:]
@@ -160,9 +145,6 @@ def _differing(ours: Pieces, theirs: Pieces) -> Pieces:
     return line_of([Piece(text, role, other not in (None, text)) for (text, role), other in both])
 
 
-# Whole calls ---------------------------------------------------------------------------------
-
-
 def call_in_words(
     example: CallExample,
     verdict: Verdict,
@@ -171,36 +153,31 @@ def call_in_words(
     inputs: bool = True,
     most: int = MOST,
 ) -> CallInWords:
-    """Return a call in words: inputs, types and shapes, elements around the first difference.
+    """Return a call in words, with at most `most` elements around the first difference.
 
-    `named` adds the closest reading. Without `inputs`, they are omitted. At most `most` elements
-    are shown.
+    `named` adds the closest reading.
     """
     several = len(example.inputs) > 1
     lines = [
         Labelled(f"input {i}" if several else "input", "  ".join(said))
-        for i, said in enumerate(inputs_in_words(example) if inputs else (), 1)
+        for i, said in enumerate(_inputs_in_words(example) if inputs else (), 1)
     ]
     due, got, heads = example.expected, example.got, labels(verdict)
     if got is None or isinstance(due, str):
-        came = _whole(got) if got is not None else cut(_nothing(example, verdict), LONG)
+        if got is not None:
+            came = _whole(got)
+        elif verdict == "inconsistent":
+            came = "nothing"  # the message has both answers
+        else:
+            came = "a refusal" if verdict not in FAILURES else f"nothing, {verdict}"
+            came = cut(f"{came}: {clean(example.message)}".rstrip(": "), LONG)
         lines += [Labelled(heads[0], _whole(due)), Labelled(heads[1], came)]
         return CallInWords(tuple(lines), message=example.message)
     reading = f"; closest reading: {example.reading}" if named and example.reading else ""
     lines.append(Labelled(heads[0], forms(due) + reading))
-    lines.append(Labelled(heads[1], forms(got), _form_differs(example)))
-    return CallInWords(tuple(lines), elements_of(example, heads, most), example.message)
-
-
-def _nothing(example: CallExample, verdict: Verdict) -> str:
-    if verdict == "inconsistent":
-        return "nothing"  # the message has both answers
-    came = "a refusal" if verdict not in FAILURES else f"nothing, {verdict}"
-    return f"{came}: {clean(example.message)}".rstrip(": ")
-
-
-def _form_differs(example: CallExample) -> bool:
-    return example.difference is not None and example.difference[1] < 0
+    form_differs = example.difference is not None and example.difference[1] < 0
+    lines.append(Labelled(heads[1], forms(got), form_differs))
+    return CallInWords(tuple(lines), _elements_of(example, heads, most), example.message)
 
 
 def forms(strips: tuple[Strip, ...]) -> str:
@@ -208,8 +185,7 @@ def forms(strips: tuple[Strip, ...]) -> str:
     return "; ".join(map(type_and_shape, strips))
 
 
-def inputs_in_words(example: CallExample) -> Iterator[tuple[str, str]]:
-    """Yield type, shape and first elements of each input, or the element behind a difference."""
+def _inputs_in_words(example: CallExample) -> Iterator[tuple[str, str]]:
     differs = example.difference is not None and example.difference[1] >= 0
     for strip, word in zip_longest(example.inputs, example.arguments if differs else ()):
         several = word is not None and prod(strip.shape) > 1
@@ -239,11 +215,7 @@ def spelled(strip: Strip, word: Word, codes: bool = True) -> str:
     return f"{said} ({code_text(strip.format, word)})" if codes else said
 
 
-def elements_of(example: CallExample, labels: tuple[str, str], most: int = MOST) -> Elements | None:
-    """Return the elements around the first difference, with inputs of the same shape.
-
-    None if the types differ or a tensor is missing.
-    """
+def _elements_of(example: CallExample, labels: tuple[str, str], most: int) -> Elements | None:
     due, got = example.expected, example.got
     output = example.difference[0] if example.difference else 0
     if isinstance(due, str) or got is None or output >= min(len(due), len(got)):
@@ -311,11 +283,8 @@ def deciding_words(example: CallExample) -> tuple[Word, ...]:
     return example.arguments or tuple(strip.words[i] for strip, i in given)
 
 
-# In few words --------------------------------------------------------------------------------
-
-
 def question_in_words(case: Case, example: Example | CallExample) -> str:
-    """Return the inputs of an example: '-1.5 (0xbfc00000)', or a tensor for each input."""
+    """Return the inputs of an example: '-1.5 (0xbfc00000)'."""
     if isinstance(example, CallExample):
         return ", ".join(_tensor(strip) for strip in example.inputs)
     pairs = zip(case.inputs, example.inputs, strict=False)  # a companion has no word
@@ -339,7 +308,6 @@ def _element(fmt: Format, word: Word) -> str:
 
 
 def _tensor(strip: Strip) -> str:
-    """Return a tensor: 'float32 1.5', 'int8[5] 1 2 3 4 …'."""
     shape = f"[{','.join(map(str, strip.shape))}]" if strip.shape else ""
     if strip.format is None:
         return f"{strip.type}{shape}"

@@ -1,7 +1,5 @@
 """Group equal failures of several cases, and put them in words."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
@@ -47,7 +45,7 @@ from convcheck.report.examples import (
 )
 from convcheck.rules.find import compact_names
 from convcheck.rules.model import Case, Level
-from convcheck.semantics.expected import Decision, Quotation
+from convcheck.semantics.expected import Decision
 from convcheck.streams import GLUE, number, plural
 
 SEVERAL = "wrong elements of several kinds"
@@ -63,9 +61,6 @@ _LABELS = {
 }
 
 
-# Failures of a case --------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class CaseFailure:
     """A failure of one case: a finding, or part of one."""
@@ -73,40 +68,37 @@ class CaseFailure:
     case: Case
     verdict: Verdict
     gated: bool
-    #: Why it does not fail the run, if a list says so.
-    excuse: Excuse | None
+    excuse: Excuse | None  # why it does not fail the run, if a list says so
     #: The key shared with failures of other cases and backends that have the same cause.
     cause: FailureKey
-    #: The runtime's message for the whole case, '' for none.
-    message: str
+    message: str  # the runtime's message for the whole case, '' for none
     #: The first group represents all. Empty if the case failed as a whole.
     groups: tuple[Group, ...] = ()
-    #: Whether every other tested placement was right.
-    only_there: bool = False
+    only_there: bool = False  # whether every other tested placement was right
 
     @property
     def group(self) -> Group | None:
-        """Return the representative group."""
+        """The representative group."""
         return self.groups[0] if self.groups else None
 
     @property
     def decision(self) -> Decision | None:
-        """Return the deciding row; None if the case failed as a whole."""
+        """The deciding row; None if the case failed as a whole."""
         return self.groups[0].decision if self.groups else None
 
     @property
     def examples(self) -> tuple[Example | CallExample, ...]:
-        """Return the first example and, if it differs, the extreme one."""
+        """The first example and, if it differs, the extreme one."""
         return self.groups[0].examples if self.groups else ()
 
     @property
     def count(self) -> int:
-        """Return how many values fail."""
+        """How many values fail."""
         return sum(group.count for group in self.groups)
 
     @property
     def of(self) -> int:
-        """Return how many values the row decided."""
+        """How many values the row decided."""
         return sum({group.decision.name: group.of for group in self.groups}.values())
 
 
@@ -117,17 +109,16 @@ class CaseReport:
     found: CaseResult
     status: Status
     failures: tuple[CaseFailure, ...]
-    #: Run time in seconds; None if unknown.
-    seconds: float | None
+    seconds: float | None  # run time in seconds; None if unknown
 
     @property
     def case(self) -> Case:
-        """Return the case."""
+        """The case."""
         return self.found.case
 
     @property
     def fails(self) -> bool:
-        """Return whether it has an unexcused failure, at the gate or below."""
+        """Whether it has an unexcused failure, at the gate or below."""
         return self.found.verdict in FAILURES and self.status not in (KNOWN, WAIVED)
 
 
@@ -148,7 +139,7 @@ def failures_of(case: CaseResult, level: Level) -> Iterator[CaseFailure]:
 
 
 def _only_there(case: CaseResult, group: Group) -> bool:
-    """Return whether the group's inputs are right in all other tested placements."""
+    """Whether the inputs are right in all other tested placements."""
     others = [
         other
         for other in case.groups
@@ -158,41 +149,37 @@ def _only_there(case: CaseResult, group: Group) -> bool:
     return right and not any(other.verdict in FAILURES for other in others)
 
 
-# Findings ------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class Finding:
     """The same failure in one or more cases, in words."""
 
     #: Equal failures. The first represents all.
     members: tuple[CaseFailure, ...]
-    #: The backend's address, '' if unknown.
-    address: str
+    address: str  # the backend's address, '' if unknown
 
     @property
     def id(self) -> str:
-        """Return the id, equal in all runs and formats."""
+        """The id, equal in all runs and formats."""
         return finding_id(self.members[0].cause)
 
     @property
     def verdict(self) -> Verdict:
-        """Return the verdict on the values."""
+        """The verdict on the values."""
         return self.members[0].verdict
 
     @property
     def gated(self) -> bool:
-        """Return whether it fails the run."""
+        """Whether it fails the run."""
         return self.members[0].gated
 
     @property
     def excuse(self) -> Excuse | None:
-        """Return why it does not fail the run, if a list says so."""
+        """Why it does not fail the run, if a list says so."""
         return self.members[0].excuse
 
     @property
     def label(self) -> str:
-        """Return the verdict in capitals, or in small letters with a reason if it fails no run."""
+        """The verdict in capitals; if it fails no run, in small letters with a reason."""
         word = _LABELS[self.verdict]
         if self.gated:
             return word
@@ -200,7 +187,7 @@ class Finding:
 
     @property
     def status(self) -> str:
-        """Return the verdict if it fails the run, else the excuse or "below gate"."""
+        """The verdict if it fails the run, else the excuse or "below gate"."""
         if self.excuse:
             return self.excuse.kind
         return self.verdict if self.gated else BELOW.word
@@ -211,13 +198,13 @@ class Finding:
 
     @property
     def values(self) -> str:
-        """Return how many of the row's values fail; '' if it decided none."""
+        """How many of the row's values fail; '' if it decided none."""
         wrong, of = self._counts
         return f"{number(wrong)} of {number(of)}" if of else ""
 
     @property
     def share(self) -> str:
-        """Return the same as a sentence: 5 of 156 inputs under this rule fail."""
+        """The same as a sentence."""
         wrong, of = self._counts
         asked = plural(of, "call" if self.members[0].case.whole_calls else "input")
         one, several = ("fails", "fail")
@@ -228,24 +215,24 @@ class Finding:
 
     @property
     def count(self) -> str:
-        """Return counts of values and, if several, cases: 12 of 90 in 3 cases."""
+        """Counts of values and, if several, cases: 12 of 90 in 3 cases."""
         cases = plural(len(self.members), "case") if len(self.members) > 1 else ""
         return " in ".join(filter(None, (self.values, cases)))
 
     @property
     def line(self) -> str:
-        """Return the error, and the rule if the runtime answered."""
+        """The error, and the rule if the runtime answered."""
         return f"{self.gist}: {self.rule}" if self.rule and self.verdict != "refused" else self.gist
 
     @property
     def labelled_line(self) -> str:
-        """Return the line, with the verdict unless the line implies it."""
+        """The line, with the verdict unless the line implies it."""
         told = self.verdict in ("fail", "inconsistent") or self.gist == self.verdict
         return self.line if told else f"{self.verdict}: {self.line}"
 
     @property
     def few_cases(self) -> list[str]:
-        """Return the cases on a few lines; the last counts the rest."""
+        """The cases on a few lines; the last counts the rest."""
         every = self.cases
         kept = every if len(every) <= _CASE_LINES else every[: _CASE_LINES - 1]
         left = len(self.members) - sum(_denoted(name) for name in kept)
@@ -258,12 +245,12 @@ class Finding:
 
     @cached_property
     def cases(self) -> tuple[str, ...]:
-        """Return compact names of the cases: onnx.Cast-{19,21}/…."""
+        """Compact names of the cases: onnx.Cast-{19,21}/…."""
         return tuple(compact_names(one.case.id for one in self.members))
 
     @cached_property
     def decisions(self) -> tuple[Decision, ...]:
-        """Return the rows that decided the failing values, one per name."""
+        """The rows that decided the failing values, one per name."""
         found: dict[str, Decision] = {}
         for one in self.members:
             if one.decision:
@@ -272,31 +259,31 @@ class Finding:
 
     @property
     def rule(self) -> str:
-        """Return the first deciding rule and row; '' if the case failed as a whole."""
+        """The first deciding rule and row; '' if the case failed as a whole."""
         by = self.members[0].decision
         return by.name if by else ""
 
     @property
     def row(self) -> str:
-        """Return the first rule and row, and the number of others."""
+        """The first rule and row, and the number of others."""
         return row_names([by.name for by in self.decisions])
 
     @property
     def places(self) -> str:
-        """Return the row's place in each spec file that changed it."""
+        """The row's place in each spec file that changed it."""
         every = [one.decision for one in self.members if one.decision]
         each = list(dict.fromkeys(str(by.place) for by in every if by.name == every[0].name))
         return ", ".join([*each[:1], *(_beside(*both) for both in pairwise(each))])
 
     @property
     def cited(self) -> tuple[str, ...]:
-        """Return the standard's sentences, one per reading, with source, level and row text."""
+        """The standard's sentences, one per reading, with source and level."""
         by = self.members[0].decision
         return cited_lines(by) if by else ()
 
     @property
     def sentence(self) -> str:
-        """Return the first sentence with its id and level; '' if the case failed as a whole."""
+        """The first sentence with id and level; '' if the case failed as a whole."""
         by = self.members[0].decision
         if by is None:
             return ""
@@ -307,7 +294,7 @@ class Finding:
 
     @cached_property
     def kind(self) -> str:
-        """Return the kind of error; for several kinds, their common kind or all."""
+        """The kind of error; of several, their common kind or all."""
         groups = [group for one in self.members for group in one.groups]
         kinds = list(dict.fromkeys(group.kind for group in groups))
         if len(kinds) < 2:
@@ -317,7 +304,7 @@ class Finding:
 
     @cached_property
     def where(self) -> str:
-        """Return the placement with the failure; '' if it is in all."""
+        """The placement with the failure; '' if it is in all."""
         group = self.members[0].group
         if not group or not group.placement:
             return ""
@@ -328,7 +315,7 @@ class Finding:
 
     @cached_property
     def what(self) -> str:
-        """Return the error, its reading, and its placement unless it is in all."""
+        """The error, its reading, and its placement unless it is in all."""
         group, shown = self.members[0].group, self._shown
         if group is None:
             return ""
@@ -343,13 +330,13 @@ class Finding:
 
     @cached_property
     def message(self) -> str:
-        """Return the runtime's message, unless an example has it."""
+        """The runtime's message, unless an example has it."""
         said = self.members[0].message
         return "" if any(clean(one.message) == said for one in self._shown.examples) else said
 
     @cached_property
     def gist(self) -> str:
-        """Return the error in few words: the runtime's message if it did not answer."""
+        """The error in few words: the runtime's message if it did not answer."""
         first = self.members[0]
         said = first.examples[0].message if first.examples else ""
         if first.decision is None:
@@ -362,7 +349,7 @@ class Finding:
 
     @cached_property
     def examples(self) -> tuple[tuple[CodeInWords, ...] | CallInWords, ...]:
-        """Return the first example and, if it differs, the extreme one, in words."""
+        """The first example and, if it differs, the extreme one, in words."""
         shown = self._shown
         disputed = shown.decision is not None and shown.decision.level == "disputed"
         return tuple(
@@ -374,24 +361,24 @@ class Finding:
 
     @cached_property
     def ranges(self) -> tuple[str, ...]:
-        """Return the failing inputs as ranges."""
+        """The failing inputs as ranges."""
         group = self._shown.group
         fmt, spans = self._shown.case.inputs[0].format, group.ranges if group else ()
         return tuple(pair(fmt, span) for span in spans) if self._shown.examples else ()
 
     @property
     def more_ranges(self) -> int:
-        """Return how many ranges in the middle are omitted."""
+        """How many ranges in the middle are omitted."""
         group = self._shown.group
         return group.more_ranges if group and group.examples else 0
 
     @cached_property
     def explain(self) -> tuple[str, ...]:
-        """Return the command that explains the first example, in unbreakable parts."""
+        """The command that explains the first example."""
         shown = self._shown
         if not shown.examples:
             return ()
-        return explain_command(shown.case, with_deciding_words(shown.examples[0]), self.address)
+        return _explain_command(shown.case, with_deciding_words(shown.examples[0]), self.address)
 
 
 def findings_of(failures: Iterable[CaseFailure], address: str) -> list[Finding]:
@@ -409,7 +396,6 @@ def _gravity(members: Sequence[CaseFailure]) -> tuple[bool, bool, int, int, int]
 
 
 def _beside(before: str, place: str) -> str:
-    """Return a place without folders; within the same file, only its line."""
     file, _, line = place.rpartition(":")
     return line if before.rpartition(":")[0] == file else place.rpartition("/")[2]
 
@@ -436,22 +422,18 @@ def cited_lines(by: Decision) -> tuple[str, ...]:
     """Return the basis of a row: sentences, translations and the row's text."""
     lines: list[str] = []
     for one in by.sentences:
+        part = f"{one.of}: " if one.of else ""
+        quoted = cited(one.text) if one.text else ""
+        document = f" — {one.document}{GLUE}{one.id}".rstrip(GLUE) if one.document else ""
         level = f" (level:{GLUE}{by.level})" if one == by.sentences[-1] else ""
-        lines.append(f"{_sentence(one)}{level}".lstrip())
+        lines.append(f"{part}{quoted}{document}{level}".lstrip())
         lines += [translated(one.gloss)] if one.gloss else []
     return (*lines, *([f"in its row: {by.row_in_words}"] if by.row_in_words else []))
 
 
-def _sentence(one: Quotation) -> str:
-    part = f"{one.of}: " if one.of else ""
-    document = f" — {one.document}{GLUE}{one.id}".rstrip(GLUE) if one.document else ""
-    return part + (cited(one.text) if one.text else "") + document
-
-
-def explain_command(
+def _explain_command(
     case: Case, example: Example | CallExample, address: str
 ) -> tuple[str, str, str]:
-    """Return the command that explains an example and runs the backend: beginning, case, values."""
     asked = ["--backend", shell_word(address)] if address else []
     if case.is_pair:
         start = " ".join(("convcheck run --chains", *asked, case.spec, "--case"))

@@ -1,6 +1,4 @@
-"""The formats of a run's report. A new one is a module that draws it, and a line here."""
-
-from __future__ import annotations
+"""The formats of a run's report. Each is a module, and a line here."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,18 +21,13 @@ Writer = Callable[["RunResult"], str]
 class ReportFormat:
     """A file format of reports."""
 
-    #: Also the ending of its files.
-    name: str
-    #: The module with a function `render`, imported when used.
-    module: str
+    name: str  # also the ending of its files
+    module: str  # the module with a function `render`, imported when used
     #: Whether it holds the run itself. The module then has `text` instead of `render`.
     whole: bool = False
 
-    def draw(self, result: RunResult, document: Document, command: str) -> str:
-        """Return the text of a report.
-
-        `command` is the command line, '' if unknown. CI logs can show the text safely.
-        """
+    def draw(self, result: "RunResult", document: "Document", command: str) -> str:
+        """Return the text of a report, safe in CI logs. `command` is '' if unknown."""
         module = import_module(self.module)
         if self.whole:
             return cast(Writer, module.text)(result)

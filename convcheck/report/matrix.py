@@ -1,6 +1,4 @@
-"""Matrices of statuses, or of letters of causes: rows are sources, columns are destinations."""
-
-from __future__ import annotations
+"""Matrices of statuses or causes' letters: rows are sources, columns are destinations."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -37,10 +35,8 @@ class StatusMatrix:
 
     sources: tuple[str, ...]
     targets: tuple[str, ...]
-    #: Row, column and status.
-    cells: tuple[tuple[str, str, Status], ...]
-    #: Whether rows or columns are omitted.
-    left_out: bool = field(default=False, compare=False)
+    cells: tuple[tuple[str, str, Status], ...]  # row, column and status
+    left_out: bool = field(default=False, compare=False)  # whether rows or columns are omitted
 
 
 def matrix(cases: Iterable[tuple[Case, Status]]) -> StatusMatrix:
@@ -83,19 +79,15 @@ def cell_of(case: Case) -> tuple[str, str]:
     return "-".join(dict.fromkeys(t.name for t in most)) or last.name, last.name
 
 
-# Letters of causes --------------------------------------------------------------------------
-
-
 def lettered_matrices(
     cases: Mapping[str, Sequence[CaseReport]],
     matrices: tuple[Mapping[str, StatusMatrix], Mapping[str, StatusMatrix]],
     letters: Mapping[str, str],
     types: Types | None,
 ) -> dict[str, StatusMatrix]:
-    """Return a matrix with letters for each failing operator, for its worst version.
+    """Return a matrix with letters for the worst version of each failing operator.
 
-    `matrices` are whole matrices and their failing rows and columns. `letters` maps case ids to
-    letters. Equal rows are merged. Matrices of one cell are omitted.
+    `matrices` are whole ones, and failing rows and columns. `letters` maps case ids to letters.
     """
     whole, failing = matrices
     return {
@@ -108,7 +100,6 @@ def lettered_matrices(
 def _worst(
     cases: Mapping[str, Sequence[CaseReport]], matrices: Mapping[str, StatusMatrix]
 ) -> Iterable[str]:
-    """Return the version of each operator with the most failures; the latest if equal."""
     worst: dict[str, str] = {}
     for spec in matrices:
         before = worst.get(family(spec), spec)
@@ -119,7 +110,6 @@ def _worst(
 def _lettered(
     whole: StatusMatrix, cases: Sequence[CaseReport], letters: Mapping[str, str]
 ) -> StatusMatrix:
-    """Put the first letter into each cell whose failures are all explained."""
     found: dict[tuple[str, str], set[str]] = {}
     for case in cases:
         if case.fails:

@@ -1,6 +1,4 @@
-"""The facts about a model's conversions, for the terminal and JSON."""
-
-from __future__ import annotations
+"""The facts about a model's conversions."""
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
@@ -30,8 +28,7 @@ class ReportedConversion:
 
     one: ModelConversion
     backends: tuple[BackendFacts, ...]
-    #: Two backends, and a row for which their answers differ.
-    differ: tuple[tuple[str, str], ...]
+    differ: tuple[tuple[str, str], ...]  # two backends, and a row for which their answers differ
 
 
 @dataclass(frozen=True)
@@ -39,17 +36,16 @@ class ModelChain:
     """A chain of conversions."""
 
     links: tuple[ModelConversion, ...]
-    #: None if the specs do not cover the chain.
-    judgement: ChainJudgement | None
+    judgement: ChainJudgement | None  # None if the specs do not cover the chain
 
     @property
     def types(self) -> tuple[str, ...]:
-        """Return the types from source to destination."""
+        """The types from source to destination."""
         return (*(str(one.inputs[0]) for one in self.links), str(self.links[-1].outputs[0]))
 
     @property
     def verdict(self) -> str:
-        """Return the comparison with the direct cast; '' if unknown."""
+        """The comparison with the direct cast; '' if unknown."""
         return self.judgement.verdict if self.judgement else ""
 
 

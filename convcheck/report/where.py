@@ -1,6 +1,4 @@
-"""Describe some of the judged cases as a few products of versions, types and attributes."""
-
-from __future__ import annotations
+"""Describe judged cases as a few products of versions, types and attributes."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,10 +24,8 @@ Shape = tuple[int, bool]  # how many inputs distinguish cases, and whether the o
 class Where:
     """Some cases in words, a text per product of versions, types and attributes."""
 
-    #: They determine the cases.
-    lines: tuple[str, ...]
-    #: The same, with long lists of types counted.
-    short: tuple[str, ...]
+    lines: tuple[str, ...]  # they determine the cases
+    short: tuple[str, ...]  # the same, with long lists of types counted
 
 
 @dataclass(frozen=True)
@@ -42,8 +38,8 @@ class JudgedCases:
     def where(self, chosen: Sequence[Case]) -> Where:
         """Describe some cases unambiguously, the largest product first.
 
-        Versions are always named. An attribute is omitted if several values were judged and all are
-        meant. A family stands for its judged members.
+        Versions are always named; an attribute is not if all of several judged values are meant. A
+        family stands for its judged members.
         """
         if len(chosen) == 1:
             return Where((chosen[0].id,), (chosen[0].id,))
@@ -58,7 +54,7 @@ class JudgedCases:
         return Where(tuple(one for _, one, _ in found), tuple(one for _, _, one in found))
 
     @cached_property
-    def _tables(self) -> Mapping[Shape, _Table]:
+    def _tables(self) -> "Mapping[Shape, _Table]":
         groups = grouped(((len(_inputs(c)), bool(_output(c))), c) for c in self.cases)
         return {shape: _Table(cases) for shape, cases in groups.items()}
 
@@ -129,7 +125,6 @@ class _Table:
             yield (several[i:] + several[:i])[::-1]
 
     def _grown(self, first: Row, order: Sequence[str], chosen: int) -> Box:
-        """Grow a product from a case, widening one factor after the other."""
         box = {name: [value] for name, value in first.items()}
         for name in order:
             rest = self.cases(box, but=(name,))
@@ -138,14 +133,12 @@ class _Table:
         return box
 
     def cases(self, box: Box, but: Collection[str] = ()) -> int:
-        """Return the cases of a product, ignoring the factors in `but`."""
         return reduce(and_, (
             reduce(or_, map(self._having[name].__getitem__, values))
             for name, values in box.items() if name not in but
         ))  # fmt: skip
 
     def values(self, name: str, cases: int) -> list[str]:
-        """Return a factor's values in some cases."""
         return [value for value, having in self._having[name].items() if having & cases]
 
 
@@ -157,13 +150,16 @@ class _Words:
     types: Types | None
 
     def text(self, box: Box, *, short: bool = False) -> str:
-        """Describe a product: onnx.Cast-19…25: float64 to bool, saturate=0."""
         names = [self._types(box, str(i), short) for i in range(self.inputs)]
-        said = names[0] if self.inputs == 1 else "-".join(map(_braces, names))
+        braced = (f"{{{name}}}" if " " in name else name for name in names)
+        said = names[0] if self.inputs == 1 else "-".join(braced)
         said += f" via {', '.join(box[_MIDDLES])}" if any(box[_MIDDLES]) else ""
         said += f" to {self._types(box, _OUTPUT, short)}" if any(box[_OUTPUT]) else ""
-        rest = (f"{name.removeprefix('@')}={_either(box[name])}" for name in self._needed(box))
-        return f"{self._specs(box[_SPEC])}: {', '.join([said, *rest])}"
+        parts = [said]
+        for name in self._needed(box):
+            either = "|".join(value or "absent" for value in box[name])
+            parts.append(f"{name.removeprefix('@')}={either}")
+        return f"{self._specs(box[_SPEC])}: {', '.join(parts)}"
 
     def _types(self, box: Box, factor: str, short: bool) -> str:
         judged = self.table.values(factor, self.table.cases({_SPEC: box[_SPEC]}))
@@ -191,16 +187,8 @@ class _Words:
         return ", ".join(f"{standard}.{', '.join(ops)}" for standard, ops in found.items())
 
 
-def _either(values: Sequence[str]) -> str:
-    return "|".join(value or "absent" for value in values)
-
-
-def _braces(names: str) -> str:
-    return f"{{{names}}}" if " " in names else names
-
-
 def _ranges(mine: Sequence[str], known: Sequence[str]) -> Iterator[str]:
-    """Yield versions, with runs of several as ranges: 6, 19…25."""
+    """Yield versions, runs of several as ranges: 6, 19…25."""
     for here, some in groupby(known, key=mine.__contains__):
         row = list(some) if here else []
         yield from [f"{row[0]}…{row[-1]}"] if len(row) >= _RANGE else row

@@ -1,9 +1,7 @@
-"""The data of a site: releases of runtimes, reduced to what its pages show, and their history.
+"""The data of a site: releases of runtimes, and their history.
 
 Reports are reduced as they are read, since dozens are in memory at once.
 """
-
-from __future__ import annotations
 
 import re
 from collections import Counter
@@ -71,23 +69,18 @@ _ACCUSED = FAILURES - {"error"}  # an error belongs to convcheck or its adapter
 class RuleFacts:
     """A release's results for the cases of a rule."""
 
-    #: Cases with an input judged by the rule.
-    judged: set[str] = field(default_factory=set)
-    #: Cases that break it.
-    failing: set[str] = field(default_factory=set)
-    #: Cases for which it leaves results undefined.
-    undefined: set[str] = field(default_factory=set)
-    #: The first decision of each row.
-    rows: dict[str, Decision] = field(default_factory=dict)
-    #: The cases that break each row.
-    broken: dict[str, set[str]] = field(default_factory=dict)
+    judged: set[str] = field(default_factory=set)  # cases with an input judged by the rule
+    failing: set[str] = field(default_factory=set)  # cases that break it
+    undefined: set[str] = field(default_factory=set)  # cases for which it leaves results undefined
+    rows: dict[str, Decision] = field(default_factory=dict)  # the first decision of each row
+    broken: dict[str, set[str]] = field(default_factory=dict)  # the cases that break each row
     #: The failures, at least one if any case breaks it.
     findings: list[Finding] = field(default_factory=list)
 
 
 @dataclass
 class SiteRun:
-    """A release's results, from one report or several reports of distinct specs."""
+    """A release's results, from one or several reports."""
 
     name: RunName
     version: str
@@ -100,12 +93,11 @@ class SiteRun:
     #: The cases' results, reduced to data for histories.
     results: dict[str, CaseResult] = field(default_factory=dict)
     causes: dict[str, CauseInWords] = field(default_factory=dict)
-    #: Remarks on the whole run.
-    remarks: list[str] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)  # remarks on the whole run
 
     @property
     def standards(self) -> list[str]:
-        """Return the standards of its specs."""
+        """The standards of its specs."""
         return list(dict.fromkeys(spec.partition(".")[0] for spec in self.statuses))
 
     def total(self, standard: str = "") -> Counter[Status]:
@@ -170,7 +162,6 @@ def _remarks(result: RunResult) -> Iterator[str]:
 
 
 def _by_rule(case: CaseResult) -> Iterator[tuple[RuleKey, CaseResult]]:
-    """Yield each rule with its part of the case, then the rule of a failure as a whole."""
     found: dict[RuleKey, list[Group]] = {}
     for group in case.groups:
         if group.verdict != "error":
@@ -195,29 +186,23 @@ def _count(facts: RuleFacts, part: CaseResult) -> None:
             facts.broken.setdefault(by.row, set()).add(name)
 
 
-# Runtimes ------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, eq=False)
 class SiteRuntime:
     """A runtime with all its releases."""
 
     name: str
-    #: The oldest first.
-    runs: tuple[SiteRun, ...]
-    #: The history of each cause, in releases tested with the same vectors.
-    history: History
-    #: The history of each rule that any release breaks.
-    rules: Mapping[RuleKey, RowHistory]
+    runs: tuple[SiteRun, ...]  # the oldest first
+    history: History  # the history of each cause, in releases tested with the same vectors
+    rules: Mapping[RuleKey, RowHistory]  # the history of each rule that any release breaks
 
     @property
     def newest(self) -> SiteRun:
-        """Return the newest release."""
+        """The newest release."""
         return self.runs[-1]
 
     @property
     def apart(self) -> list[str]:
-        """Return specs tested with other vectors than the newest: 'onnx.Cast-19 of 1.0'."""
+        """Specs tested with other vectors than the newest: 'onnx.Cast-19 of 1.0'."""
         newest = _newest_vectors(self.runs)
         return [
             f"{spec} of {run.name.release}"
@@ -228,12 +213,12 @@ class SiteRuntime:
 
     @cached_property
     def broken(self) -> list[RuleKey]:
-        """Return the rules that any release breaks, sorted by home."""
+        """The rules that any release breaks, sorted by home."""
         return _sorted(r for run in self.runs for r, facts in run.rules.items() if facts.findings)
 
     @cached_property
     def kept(self) -> list[RuleKey]:
-        """Return the rules that no release breaks, sorted by home."""
+        """The rules that no release breaks, sorted by home."""
         judged = {r for run in self.runs for r, facts in run.rules.items() if facts.judged}
         return _sorted(judged - {*self.broken})
 
@@ -244,11 +229,10 @@ class SiteRuntime:
 
     def failing_now(self, cause: CauseHistory) -> int:
         """Return how many cases show a cause in the newest release."""
-        return [*cause_states(cause, self.newest.name.release).values()].count("fails")
+        return [*_cause_states(cause, self.newest.name.release).values()].count("fails")
 
 
-def cause_states(cause: CauseHistory, release: str) -> dict[str, str]:
-    """Return the worst state of each case that ever shows a cause."""
+def _cause_states(cause: CauseHistory, release: str) -> dict[str, str]:
     order = ("fails", "otherwise", "passes", "lacks")
     found: dict[str, str] = {}
     for row in cause.rows:
@@ -267,22 +251,22 @@ class Site:
 
     @property
     def runs(self) -> list[SiteRun]:
-        """Return the releases of all runtimes."""
+        """The releases of all runtimes."""
         return [run for one in self.runtimes for run in one.runs]
 
     @cached_property
     def standards(self) -> list[str]:
-        """Return the standards with tested specs."""
+        """The standards with tested specs."""
         return sorted({standard for run in self.runs for standard in run.standards})
 
     @cached_property
     def rules(self) -> list[RuleKey]:
-        """Return the rules that decided values, sorted by home."""
+        """The rules that decided values, sorted by home."""
         return _sorted(rule for run in self.runs for rule in run.rules)
 
     @cached_property
     def causes(self) -> list[Mapping[str, CauseHistory]]:
-        """Return the history of each cause by runtime.
+        """The history of each cause by runtime.
 
         Causes of most runtimes are first, then of most cases; unexplained failures are last.
         """
@@ -348,14 +332,11 @@ def _runtime(
 
 
 def _newest_vectors(runs: Sequence[SiteRun]) -> dict[str, tuple[str, str]]:
-    """Return each spec's vectors in the newest release with that spec."""
     return {spec: vectors for run in runs for spec, vectors in run.vectors.items()}
 
 
 def _asked(runs: Sequence[SiteRun]) -> Iterator[AskedRelease]:
-    """Yield the comparable cases of each release: tested with the newest vectors, without errors
-    of convcheck.
-    """
+    """Yield the cases of each release tested with the newest vectors, without internal errors."""
     newest = _newest_vectors(runs)
     for run in runs:
         cases = tuple(
@@ -418,10 +399,7 @@ def _cell(sign: str, key: str, title: str, url: str = "") -> Drawn:
 
 
 def _state_cell(release: str, states: Mapping[str, str], url: str = "", judged: int = 0) -> Drawn:
-    """Return a cell for a release's cases, given their states.
-
-    The heat is the share of failing cases among `judged`, which can include other cases.
-    """
+    """Return a cell. Its heat is the share of failures among `judged` cases, others included."""
     counts = Counter(states.values())
     if not states:
         return _cell("", "none", f"{release}: not asked, or with other inputs")
@@ -431,7 +409,8 @@ def _state_cell(release: str, states: Mapping[str, str], url: str = "", judged: 
     title = f"{release}: of {plural(len(states), 'case')}, {said}"
     if failing := counts["fails"]:
         heat = -(-_HEATS * failing // max(judged, len(states)))
-        return _cell(_short(failing), f"h{heat}", title, url)
+        short = str(failing) if failing < 1000 else f"{failing / 1000:.1f}k"
+        return _cell(short, f"h{heat}", title, url)
     sign, key = next(_SIGNS[state] for state in _SIGNS if counts[state])
     return _cell(sign, key, title, url)
 
@@ -443,13 +422,9 @@ _STATES = {
 _SIGNS = {"otherwise": ("~", "other"), "passes": ("·", "pass"), "lacks": ("–", "lacks")}
 
 
-def _short(count: int) -> str:
-    return str(count) if count < 1000 else f"{count / 1000:.1f}k"
-
-
 def cause_cells(one: SiteRuntime, cause: CauseHistory) -> list[Drawn]:
     """Return a cell per release with the number of cases that show a cause."""
-    told = {run.name.release: cause_states(cause, run.name.release) for run in one.runs}
+    told = {run.name.release: _cause_states(cause, run.name.release) for run in one.runs}
     return [_state_cell(name, states, judged=2 * len(states)) for name, states in told.items()]
 
 
@@ -465,9 +440,6 @@ def newest_cell(run: SiteRun, rule: RuleKey) -> Drawn:
     if facts.judged:
         return {"said": number(len(facts.judged)), "key": "good"}
     return {"said": "free", "key": "free"}
-
-
-# Badges --------------------------------------------------------------------------------------
 
 
 def badges(run: SiteRun, requirements: Mapping[str, Collection[str]]) -> Iterator[Drawn]:
@@ -486,10 +458,7 @@ def badges(run: SiteRun, requirements: Mapping[str, Collection[str]]) -> Iterato
 
 
 def _badge(url: str, left: str, statuses: Mapping[Status, int]) -> Drawn:
-    """Return a badge with failing, judged and unsupported cases.
-
-    It shows no percentage, which would hide unsupported cases.
-    """
+    """Return a badge without a percentage, which would hide unsupported cases."""
     counts = {one.word: count for one, count in statuses.items()}
     failing = sum(counts.get(word, 0) for word in _FAILING)
     unjudged = ("unsupported", "undefined", "error")

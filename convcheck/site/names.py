@@ -1,9 +1,4 @@
-"""Names of runtimes, releases and rules, and of their pages.
-
-All names derive from reports, so links stay valid when a site is rebuilt.
-"""
-
-from __future__ import annotations
+"""Names of runtimes, releases and rules. All derive from reports, so links stay valid."""
 
 import hashlib
 import json
@@ -33,8 +28,7 @@ class RunName:
 
     #: The runtime's own name, such as onnxruntime, with the backend's variant if it has one.
     runtime: str
-    #: The version; '' if unknown.
-    release: str
+    release: str  # the version; '' if unknown
 
     def __str__(self) -> str:
         return f"{self.runtime} {self.release}".strip()
@@ -43,22 +37,17 @@ class RunName:
 def run_name(backend: BackendInfo) -> RunName:
     """Split a backend's version into name and release: 'onnxruntime 1.31.1, CPU …'.
 
-    Text after the first comma or bracket is ignored. The backend's variant is added to the runtime:
-    openvino:const. If the version has no name, the backend's name is used.
+    The name includes the backend's variant: openvino:const. By default, it is the backend's name.
     """
     words = re.split("[,(]", clean(backend.version))[0].split()
     at = next((i for i, word in enumerate(words) if _NUMBER.fullmatch(word)), None)
     if at is None:
         return RunName(clean(backend.name), " ".join(words))
     said = " ".join((*words[:at], *words[at + 1 :])) or clean(backend.name)
-    variant = _variant(backend.name)
+    inside = _INSIDE.search(backend.name) if backend.name.startswith(f"{SCHEME}:") else None
+    before, _, variant = (inside[1] if inside else backend.name).partition(":")
+    variant = "" if before == "process" or "." in before else clean(variant)
     return RunName(f"{said}:{variant}" if variant else said, words[at])
-
-
-def _variant(name: str) -> str:
-    inside = _INSIDE.search(name) if name.startswith(f"{SCHEME}:") else None
-    before, _, variant = (inside[1] if inside else name).partition(":")
-    return "" if before == "process" or "." in before else clean(variant)
 
 
 def release_order(release: str) -> tuple[bool, Version, tuple[tuple[bool, int, str], ...]]:
@@ -71,11 +60,8 @@ def release_order(release: str) -> tuple[bool, Version, tuple[tuple[bool, int, s
         return False, Version("0"), natural
 
 
-# Rules ---------------------------------------------------------------------------------------
-
-
 def rule_of_group(group: Group) -> RuleKey:
-    """Return the rule of a group: name and home.
+    """Return the name and home of a group's rule.
 
     The home is the standard and the spec file without version: onnx/cast.
     """
@@ -105,9 +91,6 @@ def finding_of_site(name: RunName, rule: RuleKey) -> str:
     """Return a twelve-digit id of a rule's failures in a release."""
     said = json.dumps([rule.place, rule.rule, name.runtime, name.release])
     return hashlib.sha256(said.encode()).hexdigest()[:12]
-
-
-# Files ---------------------------------------------------------------------------------------
 
 
 def file_name(*parts: str) -> str:

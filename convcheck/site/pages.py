@@ -1,10 +1,7 @@
 """Build the files of a site.
 
-Pages work without scripts and network. Templates escape the texts of specs and runtimes, and pages
-forbid scripts and styles other than the site's files.
+Pages work without scripts and network, escape foreign texts, and forbid foreign scripts and styles.
 """
-
-from __future__ import annotations
 
 import json
 import os
@@ -18,11 +15,11 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from convcheck import __version__
-from convcheck.errors import ConvcheckError, SystemLimitError, UsageError
+from convcheck.errors import SystemLimitError, UsageError
 from convcheck.files import LIMITS, MOST_OF_REPORT, read_text
 from convcheck.history.environments import Release
-from convcheck.history.matrix import CauseHistory, RuleKey
-from convcheck.report.causes import said_of
+from convcheck.history.matrix import RuleKey
+from convcheck.report.draw.history import cause_in_words
 from convcheck.report.findings import cited_lines
 from convcheck.report.html import with_colours
 from convcheck.site.data import (
@@ -82,7 +79,8 @@ def _environment() -> Environment:
     made.globals |= {
         "convcheck": __version__, "page_of_finding": page_of_finding, "page_of_rule": page_of_rule,
         "page_of_runtime": page_of_runtime, "bar_parts": bar_parts, "newest_cell": newest_cell,
-        "heat_cells": heat_cells, "cause_cells": cause_cells, "plural": plural, "said": _said,
+        "heat_cells": heat_cells, "cause_cells": cause_cells, "plural": plural,
+        "said": cause_in_words,
     }  # fmt: skip
     return made
 
@@ -99,10 +97,6 @@ def _page(
     return url, _filled(template, **about, title=title, trail=trail, **content)
 
 
-def _said(cause: CauseHistory) -> str:
-    return said_of(cause.causes) or "no cause is known"
-
-
 def _causes(site: Site) -> Iterator[tuple[str, str, str]]:
     for sides in site.causes:
         now = [
@@ -110,7 +104,7 @@ def _causes(site: Site) -> Iterator[tuple[str, str, str]]:
             for name, cause in sides.items()
             if (count := site.runtime(name).failing_now(cause))
         ]
-        yield _said(next(iter(sides.values()))), ", ".join(now), ", ".join(sides)
+        yield cause_in_words(next(iter(sides.values()))), ", ".join(now), ", ".join(sides)
 
 
 def _remarks(one: SiteRuntime) -> Iterator[str]:
@@ -118,9 +112,6 @@ def _remarks(one: SiteRuntime) -> Iterator[str]:
     if one.apart:
         few = ", ".join(one.apart[:_FEW]) + (" …" if len(one.apart) > _FEW else "")
         yield f"asked with other inputs than the newest release, and so not compared: {few}"
-
-
-# Findings ------------------------------------------------------------------------------------
 
 
 def _finding(site: Site, one: SiteRuntime, run: SiteRun, rule: RuleKey) -> SiteFile:
@@ -142,10 +133,7 @@ def _causes_of_finding(one: SiteRuntime, run: SiteRun, rule: RuleKey) -> Iterato
                 states = row.states.get(release, {})
                 cases |= {name for name, state in states.items() if state == "fails"} & mine
         if cases:
-            yield plural(len(cases), "case"), _said(cause)
-
-
-# Rules ---------------------------------------------------------------------------------------
+            yield plural(len(cases), "case"), cause_in_words(cause)
 
 
 def _rule(site: Site, rule: RuleKey) -> SiteFile:
@@ -173,19 +161,17 @@ def _lead(site: Site, rule: RuleKey) -> str:
 def _articles(site: Site, rule: RuleKey) -> Iterator[Drawn]:
     found: dict[tuple[str, ...], list[Drawn]] = {}
     seen: set[str] = set()
+    newest = [one.newest for one in site.runtimes if rule in one.newest.rules]
     for run in (run for one in site.runtimes for run in one.runs[::-1] if rule in run.rules):
         for row, by in run.rules[rule].rows.items():
             if row not in seen:
                 seen.add(row)
-                told = {"by": by, "broken": _broken_by(site, rule, row)}
+                rows = ((str(run.name), run.rules[rule].broken) for run in newest)
+                counts = {name: len(having.get(row, ())) for name, having in rows}
+                broken = [f"{name}: {plural(n, 'case')}" for name, n in counts.items() if n]
+                told = {"by": by, "broken": ", ".join(broken)}
                 found.setdefault(cited_lines(by), []).append(told)
     yield from ({"cited": cited, "rows": rows} for cited, rows in found.items())
-
-
-def _broken_by(site: Site, rule: RuleKey, row: str) -> str:
-    newest = [one.newest for one in site.runtimes if rule in one.newest.rules]
-    counts = {str(run.name): len(run.rules[rule].broken.get(row, ())) for run in newest}
-    return ", ".join(f"{name}: {plural(n, 'case')}" for name, n in counts.items() if n)
 
 
 MARK = "convcheck-site.json"
@@ -222,7 +208,7 @@ def _listed(folder: Path) -> set[str]:
 def write_site(files: Iterable[tuple[str, bytes]], folder: Path) -> tuple[int, int]:
     """Write (name, content) pairs atomically. Return the number of files and bytes.
 
-    Names have slashes. Raises UsageError if the folder cannot be written, and like `check_folder`.
+    Raises UsageError if the folder cannot be written, and like `check_folder`.
     """
     target = folder.resolve()
     try:
@@ -237,7 +223,11 @@ def write_site(files: Iterable[tuple[str, bytes]], folder: Path) -> tuple[int, i
         finally:
             shutil.rmtree(made, ignore_errors=True)
     except OSError as error:
-        raise _unwritten(folder, error) from error
+        said = f"cannot write {folder}: {error.strerror or error}"
+        if error.errno in LIMITS:
+            raise SystemLimitError(said, hint="is the device full?") from error
+        hint = "give a folder inside one that can be written to"
+        raise UsageError(said, hint=hint) from error
 
 
 def _fill(made: Path, files: Iterable[tuple[str, bytes]]) -> list[int]:
@@ -264,10 +254,3 @@ def _put(made: Path, target: Path) -> None:
         os.rename(before, target)
         raise
     shutil.rmtree(before, ignore_errors=True)
-
-
-def _unwritten(folder: Path, error: OSError) -> ConvcheckError:
-    said = f"cannot write {folder}: {error.strerror or error}"
-    if error.errno in LIMITS:
-        return SystemLimitError(said, hint="is the device full?")
-    return UsageError(said, hint="give a folder inside one that can be written to")

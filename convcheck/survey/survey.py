@@ -1,7 +1,5 @@
 """Survey a backend in undefined and disputed rows."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -92,9 +90,7 @@ class Elements:
 
 
 def _laws(trial: Trial, tried: Sequence[Tried]) -> Told:
-    """Return the causes that give all answers, overall or by kind of input, and the mask of the
-    rest.
-    """
+    """Return causes that give all answers, by kind of input if needed, and the mask of the rest."""
     kinds = trial.points.x.kind
     every = np.ones(len(kinds), bool)
     present = [(name, kinds == kind) for name, kind in _KINDS if (kinds == kind).any()]
@@ -113,10 +109,7 @@ def _fitting(tried: Sequence[Tried], mask: Mask) -> Laws:
 
 
 def _readings(known: Known, trial: Trial, decision: Decision) -> Told:
-    """Return the readings of a disputed row that fit all answers, else causes that do.
-
-    The mask has the answers that the best reading misses.
-    """
+    """Return the readings that fit all answers, else causes; and answers that the best misses."""
     points, got = trial.points, trial.got
     readings = trial.readings[: len(decision.readings)]
     wrong = [~matching(each, got, points.target, points.source, points.bits) for each in readings]
@@ -154,16 +147,17 @@ class Calls:
         return (("", laws),), index[: 0 if laws else None]
 
     def _readings(self, index: Index) -> tuple[Fits, Index]:
-        """Return the readings that fit all calls, or the fewest that fit together.
-
-        If some calls match no reading, also return these calls.
-        """
+        """Return the readings that fit all calls, or the fewest; and calls that match none."""
         matched = {i: self._matched(i) for i in index.tolist()}
         odd = [i for i, names in matched.items() if not names]
         fitting = {i: names for i, names in matched.items() if names}
         first = next(iter(fitting.values()), ())
         common = tuple(n for n in first if all(n in names for names in fitting.values()))
-        told = common or ((_cover(fitting),) if fitting else ())
+        told = common
+        if fitting and not common:
+            few = list(islice(cover(fitting, lambda name, count: -count), _MOST + 1))
+            said = ", or ".join(name for name, _ in few)
+            told = (SOME_READING if len(few) > _MOST else said,)
         if not odd:
             return (("", told),), index[:0]
         return (("", ()), *([(OTHERS, told)] if told else [])), np.array(odd)
@@ -199,11 +193,10 @@ class Calls:
         return tuple(found)
 
     def elsewhere(self, index: Index) -> int:
-        """Return 0: calls are not compared in other placements."""
+        """Return 0."""
         return 0
 
     def _outputs(self, i: int) -> Iterator[tuple[str, Format | None, tuple[int, ...], Bits | None]]:
-        """Yield type, format, shape and codes of a call's outputs. All NaNs are equal."""
         got = self.answers.got[i]
         if got is None or self.answers.state[i] != ANSWERED:
             return
@@ -214,11 +207,6 @@ class Calls:
             if array is not None and fmt is not None and array.dtype == fmt.storage:
                 array = with_one_nan(fmt, array)
             yield name, fmt, shape, array
-
-
-def _cover(fitting: Mapping[int, Laws]) -> str:
-    few = list(islice(cover(fitting, lambda name, count: -count), _MOST + 1))
-    return SOME_READING if len(few) > _MOST else ", or ".join(name for name, _ in few)
 
 
 def _strip(name: str, fmt: Format | None, shape: tuple[int, ...], array: Bits | None) -> Strip:
@@ -241,10 +229,6 @@ def _elements(
     return law
 
 
-def _all_nan(fmt: Format | None, codes: Bits) -> bool:
-    return isinstance(fmt, Float) and bool(is_nan(fmt, cast(Codes, codes)).all())
-
-
 def _unchanged(calls: CallSet, i: int, got: Returned) -> bool:
     if isinstance(got, Oversized) or len(got.arrays) != 1:
         return False
@@ -256,7 +240,9 @@ def _unchanged(calls: CallSet, i: int, got: Returned) -> bool:
 CALL_LAWS: Mapping[str, Callable[[CallSet, int, Returned], bool]] = {
     "empty": lambda calls, i, got: all(0 in shape for shape in shapes_of(got)),
     "one element": lambda calls, i, got: all(shape == (1,) for shape in shapes_of(got)),
-    "all NaN": _elements(_all_nan),
+    "all NaN": _elements(
+        lambda fmt, codes: isinstance(fmt, Float) and bool(is_nan(fmt, cast(Codes, codes)).all())
+    ),
     "all 0": _elements(lambda fmt, codes: not (codes != 0).any()),
     "the input as it is": _unchanged,
 }

@@ -1,7 +1,5 @@
 """Combine the surveys of several backends, and describe them with few laws."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -37,8 +35,8 @@ Telling = list[tuple[Told, list[Case]]]
 class AnswerDifference:
     """A case with different answers from the backends.
 
-    `answers` has an entry per backend, None if it was not tested; empty if the difference is
-    outside the sample. `inputs` counts the differences in the sample.
+    `answers` has an entry per backend, None if untested; it is empty for a difference outside the
+    sample. `inputs` counts differences in the sample.
     """
 
     case: Case
@@ -121,7 +119,6 @@ class Survey:
 
 
 def _unlike(samples: Sequence[Sample]) -> list[int]:
-    """Return the positions of differing answers, fully answered ones first."""
     arrays = [s for s in samples if isinstance(s, Answered)]
     if len(arrays) < len(samples):
         lists = [cast(tuple[CallExample, ...], s) for s in samples]
@@ -166,7 +163,7 @@ def tell(found: Sequence[Mapping[Case, Surveyed]]) -> list[Telling]:
 
     Backends share descriptions, unless one needs fewer laws by itself.
     """
-    ways = {(b, c): tellings(one) for b, cases in enumerate(found) for c, one in cases.items()}
+    ways = {(b, c): _tellings(one) for b, cases in enumerate(found) for c, one in cases.items()}
 
     def rank(told: Told, count: int) -> tuple[int, int]:
         laws = [law for _, law in told]
@@ -186,8 +183,7 @@ def tell(found: Sequence[Mapping[Case, Surveyed]]) -> list[Telling]:
     return told
 
 
-def tellings(one: Surveyed) -> tuple[Told, ...]:
-    """Return every description of a backend's behaviour in a case, the simplest first."""
+def _tellings(one: Surveyed) -> tuple[Told, ...]:
     if one.unsupported:
         return ((("", UNSUPPORTED),),)
     if not one.asked:

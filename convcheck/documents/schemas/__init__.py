@@ -3,8 +3,6 @@
 `python -m convcheck.documents.schemas` rewrites the files in this folder.
 """
 
-from __future__ import annotations
-
 import inspect
 import json
 import re

@@ -1,7 +1,5 @@
 """Draw the causes of a run, a few lines each."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 
 from convcheck.report.blocks import (
@@ -27,27 +25,23 @@ IN_FULL = 5  # of many causes
 NOT_TRIED = "Causes found in a runtime are tried first; where one fits, others are not."
 
 
-def summary_line(failing: int, asked: int, causes: Sequence[ToldCause]) -> str:
+def causes_summary(document: Document) -> str:
     """Return how many cases fail, and how many of them the causes explain."""
+    failing, judged = _failing(document), 0
+    for some in document.cases.values():
+        judged += sum(one.found.values_judged > 0 or one.fails for one in some)
+    asked = plural(judged, "case")
     if not failing:
-        return f"none of {plural(asked, 'case')} fails: there is nothing to explain"
-    count = len({name for one in causes for name in one.names})
-    said = f"{number(failing)} of {plural(asked, 'case')} {'fails' if failing == 1 else 'fail'}; "
+        return f"none of {asked} fails: there is nothing to explain"
+    count = len({name for one in document.causes for name in one.names})
+    said = f"{number(failing)} of {asked} {'fails' if failing == 1 else 'fail'}; "
     if not count:
         return said + "no cause gives every answer of any of them"
     does = "cause explains" if count == 1 else "causes explain"
     if failing == 1:
         return f"{said}{count} {does} it, every answer"
-    explained = number(sum(len(one.cases) for one in causes))
+    explained = number(sum(len(one.cases) for one in document.causes))
     return f"{said}{count} {does} {explained} of them, every answer of each"
-
-
-def causes_summary(document: Document) -> str:
-    """Return how many cases of a run fail, and how many of them its causes explain."""
-    failing, judged = _failing(document), 0
-    for some in document.cases.values():
-        judged += sum(one.found.values_judged > 0 or one.fails for one in some)
-    return summary_line(failing, judged, document.causes)
 
 
 def unexplained_summary(document: Document) -> str:
@@ -62,7 +56,7 @@ def _failing(document: Document) -> int:
 
 
 def cause_blocks(causes: Sequence[ToldCause], verbose: bool) -> Iterator[Block]:
-    """Yield causes, the most harmful first: few bit by bit, of many the first in full."""
+    """Yield causes: few bit by bit, of many the first in full."""
     if verbose or len(causes) <= _FEW:
         for i, one in enumerate(causes):
             yield from (BLANK,) if i else ()
@@ -73,7 +67,11 @@ def cause_blocks(causes: Sequence[ToldCause], verbose: bool) -> Iterator[Block]:
             yield from _weighed(one, _in_full(one))
         for one in single[IN_FULL:]:
             yield from _weighed(one, [_title(one, one.finding.id, named=False)])
-        yield from _together([one for one in causes if not one.says])
+        if together := [one for one in causes if not one.says]:
+            cases = plural(sum(len(one.cases) for one in together), "case")
+            explain = "pair of these explains" if len(together) == 1 else "pairs of these explain"
+            said = f"{number(len(together))} {explain} {cases} (-v)"
+            yield item("together", "bold red", said)
     if causes and (verbose or len(causes) <= _FEW):
         yield under(NOT_TRIED, "dim", hang=2)
 
@@ -105,7 +103,8 @@ def cause_at_length(one: ToldCause, verbose: bool = False) -> Iterator[Block]:
     yield from (under(said, hang=2) for said in where[:-1])
     yield under(where[-1], hang=2, right=[(one.finding.id, "dim")])
     yield from evidence_blocks(one.finding, verbose)
-    yield from _others(one, one.others.values())
+    if others := "; ".join(one.others.values()):
+        yield under(f"no input asked tells it from: {others}", "dim", hang=2)
 
 
 def _in_full(one: ToldCause) -> Iterator[Block]:
@@ -120,19 +119,7 @@ def _in_full(one: ToldCause) -> Iterator[Block]:
         yield Command(finding.explain)
 
 
-def _together(causes: Sequence[ToldCause]) -> Iterator[Block]:
-    if causes:
-        cases = plural(sum(len(one.cases) for one in causes), "case")
-        explain = "pair of these explains" if len(causes) == 1 else "pairs of these explain"
-        said = f"{number(len(causes))} {explain} {cases} (-v)"
-        yield item("together", "bold red", said)
-
-
 def _title(one: ToldCause, more: str, named: bool = True) -> Text:
-    """Return 'A  rounds twice', or 'A with C' and the effects not listed before.
-
-    `more` follows the number of cases. `named` adds the causes' names.
-    """
     between = ":  " if len(one.names) > 1 and one.says else "  "
     said = f"{one.label}{between}{one.says}".rstrip()
     for note in () if named else (*one.names, FEW_ANSWERS):
@@ -140,8 +127,3 @@ def _title(one: ToldCause, more: str, named: bool = True) -> Text:
     gate = "" if one.gated else " (below the gate)"
     count = f"{plural(len(one.cases), 'case')}  {more}".rstrip()
     return Text(said + gate, "bold red", hang=3, right=[(count, "dim")])
-
-
-def _others(one: ToldCause, others: Iterable[str]) -> Iterator[Block]:
-    if said := "; ".join(others):
-        yield under(f"no input asked tells it from: {said}", "dim", hang=2)

@@ -1,6 +1,4 @@
-"""Draw chains of casts: compared with the direct cast, and run by backends as graphs."""
-
-from __future__ import annotations
+"""Draw chains of casts, compared with the direct cast or run as graphs."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -39,17 +37,19 @@ _STYLES: Mapping[ChainVerdict, str] = {
 UNTOLD = Text("no input tells whether a cast is left out: the chain is equal, or disputed")
 
 
-def arrows(types: Sequence[DType]) -> str:
-    """Join the names of types by arrows."""
+def _arrows(types: Sequence[DType]) -> str:
     return " → ".join(str(dtype) for dtype in types)
 
 
 def chain_page(it: ChainJudgement, attributes: Sequence[str]) -> Iterator[Block]:
     """Yield the judgement of a chain."""
-    yield Text(f"{rules_name(it.chain.spec, attributes)}: {arrows(it.chain.types)}", "bold")
+    yield Text(f"{rules_name(it.chain.spec, attributes)}: {_arrows(it.chain.types)}", "bold")
     yield BLANK
     if len(it.ways) > 1:
-        yield field("verdict", _in_all(it), _STYLES[it.verdict])
+        said = f"{it.verdict}, in every reading of what is disputed"
+        if it.verdict == DISPUTED:
+            said = "disputed: whether it is the same depends on how the text is read"
+        yield field("verdict", said, _STYLES[it.verdict])
     for way in it.ways:
         if len(it.ways) > 1:
             yield BLANK
@@ -60,19 +60,10 @@ def chain_page(it: ChainJudgement, attributes: Sequence[str]) -> Iterator[Block]
         yield field("so", _stands_for(it))
 
 
-def _in_all(it: ChainJudgement) -> str:
-    if it.verdict == DISPUTED:
-        return "disputed: whether it is the same depends on how the text is read"
-    return f"{it.verdict}, in every reading of what is disputed"
-
-
-def _direct(chain: TypeChain) -> str:
-    ends = (chain.types[0], chain.types[-1])
-    return "the identity" if chain.is_round_trip else arrows(ends)
-
-
 def _way(chain: TypeChain, way: ReadAs) -> Iterator[Block]:
-    yield field("verdict", _verdict(way, _direct(chain)), _STYLES[way.verdict])
+    ends = (chain.types[0], chain.types[-1])
+    direct = "the identity" if chain.is_round_trip else _arrows(ends)
+    yield field("verdict", _verdict(way, direct), _STYLES[way.verdict])
     yield field("proof", _proof(way.comparison))
     if way.comparison.counts.open:
         yield field("undefined", _undefined(way.comparison))
@@ -145,9 +136,6 @@ def chain_table_page(found: Mapping[ChainVerdict, int], table: ChainTable) -> It
     yield Table([], list(counts), right=(0,))
 
 
-# Graphs -------------------------------------------------------------------------------------
-
-
 def graph_page(info: BackendInfo, found: Sequence[ChainOfBackend]) -> Iterator[Block]:
     """Yield how one backend runs chains."""
     yield field("backend", f"{info.name} {info.version}".strip(), "bold")
@@ -157,7 +145,7 @@ def graph_page(info: BackendInfo, found: Sequence[ChainOfBackend]) -> Iterator[B
     yield field("graphs", said, "bold red" if changed else "bold green")
     for one in changed:
         yield BLANK
-        yield Text(arrows(one.types), "bold")
+        yield Text(_arrows(one.types), "bold")
         yield from (under(_removed(answer), "red", hang=2) for answer in one.changed)
         yield from _others(one)
         example = next((each.example for each in one.changed if each.example), None)

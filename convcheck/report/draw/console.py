@@ -1,7 +1,5 @@
 """Draw pages on a terminal, without markup."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
@@ -55,7 +53,7 @@ def put(
 ) -> None:
     """Print a page with control sequences and CI commands escaped.
 
-    Unless `whole` is given, long texts are cut on terminals only.
+    On terminals, long texts are cut unless `whole`.
     """
     console = console or Console(stderr=err)
     drawn = list(lines(page, console.width, not is_terminal(console) if whole is None else whole))
@@ -87,7 +85,7 @@ def _lines(block: Block, width: int, whole: bool) -> Iterator[Line]:
         case Text():
             yield from _text(block, min(width, MAX_WIDTH), whole)
         case Command():
-            command = command_lines(block.parts, min(width, MAX_WIDTH) - INDENT)
+            command = _command_lines(block.parts, min(width, MAX_WIDTH) - INDENT)
             yield from (Line(" " * INDENT + visible(line), "cyan") for line in command)
         case Codes():
             yield from _codes(block, min(width, MAX_WIDTH), whole)
@@ -95,8 +93,11 @@ def _lines(block: Block, width: int, whole: bool) -> Iterator[Line]:
             yield from _table(block, width, whole)
         case Fitting():
             *ways, last = block.ways
-            tries = ([_uncut(part) for part in way] for way in ways)
-            drawn = (list(lines(way, width, whole)) for way in tries)
+            uncut = (
+                [replace(one, parts=False) if isinstance(one, Table) else one for one in way]
+                for way in ways
+            )
+            drawn = (list(lines(way, width, whole)) for way in uncut)
             fitting = next((some for some in drawn if _widest(some) <= width), None)
             yield from lines(last, width, whole) if fitting is None else fitting
         case Beside():
@@ -107,22 +108,14 @@ def _lines(block: Block, width: int, whole: bool) -> Iterator[Line]:
                 yield line
 
 
-def _uncut(block: Block) -> Block:
-    return replace(block, parts=False) if isinstance(block, Table) else block
-
-
-def line_of(said: Said, style: str = "") -> Line:
-    """Return a text as a line, with control characters escaped."""
+def _line_of(said: Said, style: str = "") -> Line:
     pieces = [(said, "")] if isinstance(said, str) else said
     return Line.assemble(*((visible(text), own) for text, own in pieces), style=style)
 
 
-# Paragraphs ----------------------------------------------------------------------------------
-
-
 def _text(block: Text, width: int, whole: bool) -> Iterator[Line]:
-    label = Line(" " * block.indent).append_text(line_of(block.label))
-    text, right = line_of(block.text, block.style), line_of(block.right)
+    label = Line(" " * block.indent).append_text(_line_of(block.label))
+    text, right = _line_of(block.text, block.style), _line_of(block.right)
     room = width - label.cell_len
     if block.limit and not whole:
         text = _cut(text, block.limit)
@@ -159,8 +152,7 @@ def _broken(text: Line, room: int, hang: int) -> list[Line]:
     return [*found[:1], *(Line(" " * hang) + line for line in found[1:])]
 
 
-def command_lines(parts: Sequence[str], width: int) -> list[str]:
-    """Return a command, broken into lines with backslashes if it is too long."""
+def _command_lines(parts: Sequence[str], width: int) -> list[str]:
     start, name, values = parts
     whole, halved = f"{start} {name} {values}".rstrip(), [f"{start} {name}", values]
     found = [whole]
@@ -172,9 +164,6 @@ def command_lines(parts: Sequence[str], width: int) -> list[str]:
     found = list(filter(None, found))
     broken = [f"{line} \\" for line in found[:-1]] + found[-1:]
     return ["  " * bool(i) + line for i, line in enumerate(broken)]
-
-
-# Codes ---------------------------------------------------------------------------------------
 
 
 def _codes(block: Codes, width: int, whole: bool) -> Iterator[Line]:
@@ -216,11 +205,8 @@ def _value(row: CodeInWords, coded: int) -> Line:
     return Line.assemble((value, "bold"), (" " * _GAP + row.code if row.code else "", "dim"))
 
 
-# Tables --------------------------------------------------------------------------------------
-
-
 def _table(block: Table, width: int, whole: bool) -> Iterator[Line]:
-    heads, rows = ([list(map(line_of, row)) for row in some] for some in (block.heads, block.rows))
+    heads, rows = ([list(map(_line_of, row)) for row in some] for some in (block.heads, block.rows))
     widths = [max(cell.cell_len for cell in column) for column in zip(*heads, *rows, strict=True)]
     kept = widths[:-1] if block.prose else widths
     whole_row = [range(1, len(kept))]
@@ -262,7 +248,6 @@ def _row(
 
 
 def _parts(widths: Sequence[int], room: int, gap: int) -> Iterator[range]:
-    """Yield ranges of columns that fit with the labels, at least one column each."""
     start, used = 1, widths[0]
     for i, width in enumerate(widths[1:], 1):
         if i > start and used + gap + width > room:

@@ -1,10 +1,8 @@
 """Draw the differences between two runs."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
-from convcheck.judge.result import EVER, FAILURES, CauseInWords, ExplainedCase
+from convcheck.judge.result import EVER, FAILURES, CauseInWords
 from convcheck.judge.words import clean, row_names
 from convcheck.plan.diff import (
     CHANGES,
@@ -12,7 +10,6 @@ from convcheck.plan.diff import (
     CauseChange,
     CauseWay,
     Change,
-    ComparedRun,
     Failure,
     FailureChange,
     OtherCause,
@@ -83,28 +80,21 @@ def _title(found: RunDifference) -> str:
 
 
 def _notes(found: RunDifference) -> Iterator[str]:
-    for which, run in (("old", found.old), ("new", found.new)):
-        yield from _partial(which, run)
+    for which, run, missing in (("old", found.old, "added"), ("new", found.new, "removed")):
+        if run.interrupted:
+            yield f"the {which} run was interrupted; what it did not get to is shown as {missing}"
+        if run.shard:
+            yield f"the {which} run is shard {run.shard.index}/{run.shard.of} only"
     if found.other_vectors:
         yield f"other vectors of {', '.join(found.other_vectors)}: counts and inputs not compared"
     if found.untried:
         yield f"no causes were tried in the {found.untried} run: causes not compared"
 
 
-def _partial(which: str, run: ComparedRun) -> Iterator[str]:
-    missing = "added" if which == "old" else "removed"
-    if run.interrupted:
-        yield f"the {which} run was interrupted; what it did not get to is shown as {missing}"
-    if run.shard:
-        yield f"the {which} run is shard {run.shard.index}/{run.shard.of} only"
-
-
-# Causes --------------------------------------------------------------------------------------
-
-
 def _cause(one: CauseChange, verbose: bool) -> Iterator[Block]:
     sides = (one.before, one.after)
-    cases, answers = ([count(side) for side in sides] for count in (len, _answers))
+    cases = [len(side) for side in sides]
+    answers = [sum(case.answers for case in side) for side in sides]
     count = f"{_became(cases, 'case')}, {_became(answers, 'answer')}"
     yield item(
         f"{one.change.upper()} CAUSE", _CAUSE_STYLES[one.change], said_of(one.together), count
@@ -116,12 +106,7 @@ def _cause(one: CauseChange, verbose: bool) -> Iterator[Block]:
             yield under(f"{when}: {said}", "dim", hang=2)
 
 
-def _answers(cases: Sequence[ExplainedCase]) -> int:
-    return sum(case.answers for case in cases)
-
-
 def _became(counts: Sequence[int], noun: str) -> str:
-    """Return counts before and after: 12 → 2 cases. Equal counts and zeros are omitted."""
     *before, last = dict.fromkeys(count for count in counts if count)
     return "".join(f"{number(count)} → " for count in before) + plural(last, noun)
 
@@ -143,9 +128,6 @@ def _explained_by(causes: Sequence[CauseInWords]) -> str:
     return f'"{said_of(causes)}"' if causes else "not explained"
 
 
-# Failures ------------------------------------------------------------------------------------
-
-
 def _finding(same: Sequence[FailureChange], verbose: bool) -> Iterator[Block]:
     change, names = same[0].change, ", ".join(compact_names(_ids(same)))
     count = [(same[0].finding, "dim"), (f"  {_counts(same)}", "")]
@@ -160,7 +142,6 @@ def _ids(same: Sequence[FailureChange]) -> list[str]:
 
 
 def _together(findings: Iterable[FailureChange]) -> list[list[FailureChange]]:
-    """Group equal findings of several cases, the most cases first."""
     found = grouped(((_key(one.before), _key(one.after)), one) for one in findings)
     return sorted(found.values(), key=lambda same: -len(_ids(same)))
 
@@ -172,7 +153,6 @@ def _key(failure: Failure | None) -> Hashable:
 
 
 def _said(one: Sequence[FailureChange], whole: bool) -> str:
-    """Return the error, or the errors before and after. `whole` keeps long messages."""
     sides = [[f.before for f in one if f.before], [f.after for f in one if f.after]]
     there = [(_rows(side), _kinds(side, whole)) for side in sides if side]
     row, kind = there[-1]
@@ -191,7 +171,6 @@ def _rows(same: Sequence[Failure]) -> str:
 
 
 def _kinds(same: Sequence[Failure], whole: bool) -> str:
-    """Return the kinds of error; if they are several wrong types, their common kind."""
     kinds = dict.fromkeys(_kind(one, whole) for one in same)
     return (same[0].sort if len(kinds) > 1 else "") or ", ".join(kinds)
 
@@ -210,7 +189,6 @@ def _sums(one: Sequence[FailureChange]) -> list[int]:
 
 
 def _counts(one: Sequence[FailureChange]) -> str:
-    """Return counts of failing values and cases: 312 → 40 in 3 cases."""
     sums = _sums(one)
     if one[0].change != "changed":
         sums = [max(sums)]
@@ -222,14 +200,10 @@ def _counts(one: Sequence[FailureChange]) -> str:
 
 
 def _mark(finding: FailureChange) -> str:
-    """Return why a failure does not count in its run; '' if it does."""
     failure = finding.after or finding.before
     if failure and failure.excuse:
         return ": ".join(filter(None, (failure.excuse.kind, failure.excuse.issue)))
     return "below the gate" if failure and failure.below else ""
-
-
-# Cases without failures ----------------------------------------------------------------------
 
 
 def _others(found: RunDifference) -> Iterator[tuple[str, str, Sequence[str]]]:

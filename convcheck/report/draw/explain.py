@@ -1,6 +1,4 @@
-"""Draw the expected outputs of one input or call, its rule, and answers."""
-
-from __future__ import annotations
+"""Draw the expected outputs of an input or call, its rule, and answers."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
@@ -72,16 +70,13 @@ _LEVELS = {
 }
 
 
-# The decision --------------------------------------------------------------------------------
-
-
 def _head(case: Case) -> Iterator[Block]:
     yield Text(case.id, "bold", hang=2)
     yield BLANK
 
 
 def decision_blocks(by: Decision, links: Sequence[Link] = ()) -> Iterator[Block]:
-    """Yield a decision: row, level and text; for an element, the `links` of its rules."""
+    """Yield a decision; for an element, with the `links` of its rules."""
     yield from _links("rule", links or [Link(by.rule, by.row, by.place)], rows=not links)
     more = " for all inputs of the case" if links and by.level == "disputed" else ""
     yield field("level", _LEVELS.get(by.level, by.level) + more)
@@ -99,7 +94,6 @@ def _links(label: str, links: Sequence[Link], rows: bool = False) -> Iterator[Bl
 
 
 def _sentence(one: Quotation, part: str = "") -> Iterator[Block]:
-    """Yield a quoted sentence and its source, after the `part` of the row that it supports."""
     yield field("text", f"{part}: {cited(one.text)}".removeprefix(": "), "italic")
     yield field("", f"— {one.document} {one.id}".rstrip())
     if one.gloss:
@@ -113,9 +107,6 @@ def _accepted(case: Case) -> Iterator[Block]:
 
 def _pattern(index: int) -> Block:
     return field("expected", pattern(f"<{PATTERNS[index]}>"), "bold")
-
-
-# Elements ------------------------------------------------------------------------------------
 
 
 def explain_page(
@@ -142,7 +133,6 @@ def explain_page(
 
 
 def _exact_input(fmt: Format, code: Word, x: Fraction | None) -> Iterator[Block]:
-    """Yield the value if the printed one is rounded."""
     if x is None or isinstance(code, str) or isinstance(fmt, Bool | Opaque | TextFormat):
         return
     if Fraction(spell(fmt, code)) != x:
@@ -170,7 +160,6 @@ def _rounding(target: Format, rounded: RoundedValue) -> str:
 
 
 def _exactly(value: Fraction) -> str:
-    """Spell a value exactly; if that takes too many digits, approximately with a ~."""
     if abs(value) >= _SIGHT:
         return f"beyond {'-' if value < 0 else ''}1e{_FAR}"
     exact = spell_fraction(value, _DIGITS)
@@ -184,12 +173,10 @@ def _matched(target: Format, trace: Trace) -> str:
         return said
     for word in ("max", "min"):
         if rows[-1].endswith(word):
-            said += f"   ({word} is {_bound(getattr(target, word))})"
+            value = getattr(target, word)
+            whole = value.denominator == 1 and abs(value) < 2**64
+            said += f"   ({word} is {value if whole else spell_fraction(value)})"
     return said + ("   (no row before it holds)" if rows == ["else"] and trace.tried else "")
-
-
-def _bound(value: Fraction) -> str:
-    return str(value) if value.denominator == 1 and abs(value) < 2**64 else spell_fraction(value)
 
 
 def _outcome(target: Format, by: Decision, given: Given) -> Iterator[Block]:
@@ -209,13 +196,10 @@ def _outcome(target: Format, by: Decision, given: Given) -> Iterator[Block]:
         yield code_block("such as", target, given.code)
 
 
-# Whole calls ---------------------------------------------------------------------------------
-
-
 def explain_call_page(
     spec: Spec, calls: CallSet, notes: Mapping[str, Sequence[str]]
 ) -> Iterator[Block]:
-    """Yield an explanation of one call: inputs with notes, rule, outputs of each reading."""
+    """Yield an explanation of one call."""
     [expected], [call] = calls.expected, calls.calls
     yield from _head(calls.case)
     for (name, said), dtype, tensor in zip(notes.items(), calls.case.inputs, call, strict=True):
@@ -271,9 +255,6 @@ def _strip(
     return Strip(TypeName(dtype.name, dtype.format), shape, 0, tuple(words))
 
 
-# Answers -----------------------------------------------------------------------------------
-
-
 def answer_blocks(info: BackendInfo, result: CaseResult) -> Iterator[Block]:
     """Yield a backend's answer to the input, and its verdict."""
     yield BLANK
@@ -286,7 +267,10 @@ def judged_blocks(result: CaseResult) -> Iterator[Block]:
     for group in result.groups:
         example = group.examples[0]
         if isinstance(example, CallExample) and example.got is not None:
-            yield from _call(group, example)
+            named = group.decision.level == "disputed"
+            verdict = group.verdict
+            call = call_in_words(example, verdict, named=named, inputs=False, most=_ELEMENTS)
+            yield from call_blocks(call, indent=0)
         elif isinstance(example, Example) and example.got is not None:
             yield code_block("answer", result.case.outputs[0].format, example.got)
         said = cut(clean(example.message or result.message), _LONG)
@@ -294,12 +278,6 @@ def judged_blocks(result: CaseResult) -> Iterator[Block]:
     if not result.groups:
         said = f"{result.verdict}: {cut(clean(result.message), _LONG)}"
         yield field("verdict", said, _STYLES[result.verdict])
-
-
-def _call(group: Group, example: CallExample) -> Iterator[Block]:
-    disputed = group.decision.level == "disputed"
-    shown = call_in_words(example, group.verdict, named=disputed, inputs=False, most=_ELEMENTS)
-    yield from call_blocks(shown, indent=0)
 
 
 def _verdict(group: Group, message: str, got: object) -> str:
@@ -322,9 +300,6 @@ def code_block(label: str, fmt: Format, code: Word) -> Block:
     return Codes((code_in_words(label, fmt, code),), indent=0)
 
 
-# Answers of the user -----------------------------------------------------------------------
-
-
 def title(spec: Spec) -> Text:
     """Return a line with the text by which answers are judged."""
     text = spec.sources.get("text") or next(iter(spec.sources.values()))
@@ -332,10 +307,7 @@ def title(spec: Spec) -> Text:
 
 
 def summed_up(each: Sequence[Verdict], whole: Verdict) -> Text:
-    """Return a line that counts wrong answers, given the verdict on each and on all.
-
-    All can be wrong together if no reading of a disputed rule fits all of them.
-    """
+    """Return a line that counts wrong answers, given the verdicts on each and on all together."""
     wrong = sum(verdict in FAILURES for verdict in each)
     if wrong:
         said = f"WRONG  {wrong} of {plural(len(each), 'answer')}"
@@ -349,7 +321,7 @@ def summed_up(each: Sequence[Verdict], whole: Verdict) -> Text:
 
 
 def fitting(fits: Sequence[Cause], telling: Sequence[str], verbose: bool) -> Iterator[Block]:
-    """Yield matching causes and inputs that distinguish them. `verbose` shows all causes."""
+    """Yield matching causes, all if `verbose`, and inputs that distinguish them."""
     yield BLANK
     if not fits:
         yield Text("no cause of the catalogue gives all of these answers")
@@ -367,7 +339,7 @@ def fitting(fits: Sequence[Cause], telling: Sequence[str], verbose: bool) -> Ite
 
 
 def seen_blocks(case: Case, seen: Sequence[tuple[Observation, Reading]]) -> Iterator[Block]:
-    """Yield observed answers of runtime releases to an input, a line per answer."""
+    """Yield observed answers of releases, a line per answer."""
     target = case.outputs[0].format
     told = grouped(
         ((one.cause.says, _answer(target, given)), f"{one.runtime} {one.release}")

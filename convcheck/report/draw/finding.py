@@ -1,7 +1,5 @@
 """Draw a finding: cases, count, rule, quotation and bits."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from convcheck.judge.words import clean
@@ -31,20 +29,19 @@ _LONG = 400
 
 def finding_blocks(finding: Finding, verbose: bool = False) -> Iterator[Block]:
     """Yield a finding. It is dim if it fails no run, and then short unless `verbose`."""
-    blocks = [*_heading(finding, verbose), *evidence_blocks(finding, verbose)]
-    yield from blocks if finding.gated else [Dim(blocks)]
-
-
-def _heading(finding: Finding, verbose: bool) -> Iterator[Block]:
     style = "bold red" if finding.gated else BELOW.style
     first, *more = finding.cases if verbose else finding.few_cases
     count = f"  {plural(len(finding.members), 'case')}" if len(finding.members) > 1 else ""
-    yield item(finding.label, style, first, right=[(finding.id, "dim"), (count, "")])
-    yield from (under(name, "bold", hang=2) for name in more)
+    blocks: list[Block] = [
+        item(finding.label, style, first, right=[(finding.id, "dim"), (count, "")]),
+        *(under(name, "bold", hang=2) for name in more),
+        *evidence_blocks(finding, verbose),
+    ]
+    yield from blocks if finding.gated else [Dim(blocks)]
 
 
 def evidence_blocks(finding: Finding, verbose: bool) -> Iterator[Block]:
-    """Yield the evidence of a finding: row, error, quotations, command, bits."""
+    """Yield the evidence of a finding."""
     shown = finding.gated or verbose
     if finding.rule:
         yield under(finding.row, hang=2, right=[(finding.places, "dim")])
@@ -60,7 +57,7 @@ def evidence_blocks(finding: Finding, verbose: bool) -> Iterator[Block]:
         yield Command(finding.explain)
         if shown:
             yield from _ranges(finding, verbose)
-            yield from example_blocks(finding)
+            yield from _example_blocks(finding)
 
 
 def _ranges(finding: Finding, verbose: bool) -> Iterator[Block]:
@@ -75,8 +72,7 @@ def _ranges(finding: Finding, verbose: bool) -> Iterator[Block]:
         yield under(", ".join(spans))
 
 
-def example_blocks(finding: Finding) -> Iterator[Block]:
-    """Yield a finding's examples, bit by bit, or element by element for calls."""
+def _example_blocks(finding: Finding) -> Iterator[Block]:
     for i, example in enumerate(finding.examples):
         if isinstance(example, CallInWords):
             yield from call_blocks(example)
@@ -88,29 +84,22 @@ def example_blocks(finding: Finding) -> Iterator[Block]:
         yield Codes((*(replace(row, code="") for row in inputs), due, got))
 
 
-# Whole calls ---------------------------------------------------------------------------------
-
-
 def call_blocks(example: CallInWords, indent: int = INDENT) -> Iterator[Block]:
-    """Yield a call: types and shapes, then elements side by side."""
+    """Yield a call, with its elements side by side."""
     for one in example.lines:
         yield field(one.label, one.words, "bold red" if one.wrong else "", indent=indent)
     if (table := example.elements) and table.rows:
         shown = replace(table, wrong=()) if example.message else table
-        yield Fitting([[way] for way in _ways(shown, max(indent - 2, 0))])
+        inputs = len(table.heads) - 2
+        ways: list[Sequence[bool | None]] = [
+            [True] * (inputs + 2),
+            [False] * inputs + [True] * 2,
+            [False] * (inputs + 2),
+            [None] * inputs + [False] * 2,
+        ]
+        yield Fitting([[_table(shown, way, max(indent - 2, 0))] for way in ways])
         if table.rest:
             yield Text(table.rest, "dim", indent=max(indent, 2))
-
-
-def _ways(table: Elements, indent: int) -> Iterator[Table]:
-    """Yield ever smaller tables: with all codes, without codes of inputs, with values only, without
-    inputs.
-    """
-    inputs = len(table.heads) - 2
-    yield _table(table, [True] * (inputs + 2), indent)
-    yield _table(table, [False] * inputs + [True] * 2, indent)
-    yield _table(table, [False] * (inputs + 2), indent)
-    yield _table(table, [None] * inputs + [False] * 2, indent)
 
 
 def _table(table: Elements, full: Sequence[bool | None], indent: int) -> Table:

@@ -1,8 +1,6 @@
-"""Draw a run as workflow commands, which GitHub Actions shows as annotations."""
+"""Draw a run as GitHub annotations (workflow commands)."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from convcheck.judge.result import Problem
 from convcheck.report.blocks import cut
@@ -17,15 +15,12 @@ from convcheck.streams import no_commands, plural, visible
 _MOST = 10  # errors that GitHub shows per step
 _WIDTH = 100
 _LONG = 120  # of a title
-_NEW_LINE = "\n"
 
 
 def annotation_lines(document: Document) -> Iterator[str]:
-    """Yield an annotation per line: problems of the known-failures list, causes, unexplained
-    findings.
+    """Yield an annotation per problem of the known-failures list, cause and unexplained finding.
 
-    Combinations of listed causes come last. If there are too many, the last line counts the rest. A
-    run without failures yields nothing.
+    If there are too many, the last line counts the rest.
     """
     found = list(_found(document))
     wrong = [_problem(problem) for problem in document.problems]
@@ -53,35 +48,30 @@ def _found(document: Document) -> Iterator[str]:
 
 def _cause(one: ToldCause) -> str:
     title = f"{cut(one.line, _LONG)} ({one.count})"
-    return _command("error", _NEW_LINE.join(plain_lines(cause_at_length(one), _WIDTH)), title=title)
+    return _error(plain_lines(cause_at_length(one), _WIDTH), title)
 
 
 def _problem(one: Problem) -> str:
-    place = one.place
-    where = {"file": place.file, "line": str(place.line or 1)}
-    title = f"known failures: {one.kind}"
-    return _command(
-        "error", _NEW_LINE.join([one.message, *one.repair.splitlines()]), **where, title=title
-    )
+    where = {"file": one.place.file, "line": str(one.place.line or 1)}
+    return _error([one.message, *one.repair.splitlines()], f"known failures: {one.kind}", **where)
 
 
 def _finding(finding: Finding) -> str:
     count = plural(len(finding.members), "case")
     title = f"{finding.label} {finding.id}: {cut(finding.gist, _LONG)} ({count})"
-    return _command(
-        "error", _NEW_LINE.join(plain_lines(finding_blocks(finding), _WIDTH)), title=title
-    )
+    return _error(plain_lines(finding_blocks(finding), _WIDTH), title)
+
+
+def _error(lines: Iterable[str], title: str, **where: str) -> str:
+    return _command("error", "\n".join(lines), **where, title=title)
 
 
 def _command(name: str, message: str, **properties: str) -> str:
-    listed = ",".join(f"{key}={_property(value)}" for key, value in properties.items())
-    return f"::{name} {listed}::{_data(message)}"
+    said = ((key, _data(value)) for key, value in properties.items())
+    listed = (f"{key}={text.replace(':', '%3A').replace(',', '%2C')}" for key, text in said)
+    return f"::{name} {','.join(listed)}::{_data(message)}"
 
 
 def _data(text: str) -> str:
     text = no_commands(visible(text))
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")

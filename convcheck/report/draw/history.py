@@ -1,6 +1,4 @@
-"""Draw the history of a runtime: a line for each cause and row, a column for each release."""
-
-from __future__ import annotations
+"""Draw the history of a runtime, a column for each release."""
 
 from collections.abc import Iterator, Sequence
 
@@ -11,7 +9,6 @@ from convcheck.history.matrix import (
     History,
     ReleaseTurn,
     RowHistory,
-    Shown,
     State,
 )
 from convcheck.records import grouped
@@ -38,10 +35,7 @@ _TURNS: tuple[tuple[State, State, str], ...] = (
 
 
 def history_page(found: History) -> Iterator[Block]:
-    """Yield missing releases, a line of signs for each cause, then the rows of those that changed.
-
-    Changed causes are first. If none changed, all rows follow.
-    """
+    """Yield missing releases, a line for each cause, then the rows of changed causes, or of all."""
     for one in found.asked:
         if one.why:
             said = f"! {one.release}: {one.why}"
@@ -74,17 +68,18 @@ def _overview(found: History, lettered: Sequence[tuple[str, CauseHistory]]) -> I
         states = [cause.state(release) for release in releases]
         seen.update(states)
         signs = [(letters.ljust(label), "bold"), *(_SIGNS[state] for state in states), ("  ", "")]
-        yield Text(_says(cause), "dim", label=signs)
+        yield Text(cause_in_words(cause), "dim", label=signs)
     known = "   ".join(f"{_SIGNS[one][0]} {means}" for one, means in _MEANS.items() if one in seen)
     yield Text(known, "dim", label)
 
 
-def _says(cause: CauseHistory) -> str:
+def cause_in_words(cause: CauseHistory) -> str:
+    """Return the effects of causes, if known."""
     return said_of(cause.causes) or "no cause is known"
 
 
 def _cause(letters: str, cause: CauseHistory, found: History) -> Iterator[Block]:
-    yield Text(f"{letters}  {_says(cause)}", "bold", hang=3)
+    yield Text(f"{letters}  {cause_in_words(cause)}", "bold", hang=3)
     alike = grouped((tuple(row_story(row, found)), row) for row in cause.rows)
     for told, rows in alike.items():
         for row in rows:
@@ -95,7 +90,7 @@ def _cause(letters: str, cause: CauseHistory, found: History) -> Iterator[Block]
 
 
 def row_story(row: RowHistory, found: History) -> Iterator[str]:
-    """Yield a row's history: the first bad release, each change, and whether it still fails."""
+    """Yield the first bad release, each change, and whether it still fails."""
     releases, first = list(row.states), row.first_bad
     count = plural(row.failing(first), "case")
     if first == releases[0]:
@@ -110,7 +105,6 @@ def row_story(row: RowHistory, found: History) -> Iterator[str]:
 
 
 def _gap(turn: ReleaseTurn, found: History) -> str:
-    """Return the untested releases between two: the change may be in them."""
     all_of_them = [one.release for one in found.asked]
     between = all_of_them[all_of_them.index(turn.before) + 1 : all_of_them.index(turn.after)]
     names = ", ".join(release.version for release in between)
@@ -120,15 +114,12 @@ def _gap(turn: ReleaseTurn, found: History) -> str:
 def bisected_page(found: Bisected, cause: str) -> Iterator[Block]:
     """Yield the tested releases and the pair with the change."""
     for step in found.steps:
-        yield Text(_step(step, found.cases), hang=2)
+        said = f"in {step.count} of {plural(found.cases, 'case')}"
+        said += "" if step.judged else "; it lacks them all"
+        if step.asked.why:
+            said = f"could not be asked: {step.asked.why}"
+        yield Text(f"{step.asked.release}: {said}", hang=2)
     yield Text(_conclusion(found, cause), "bold", hang=2)
-
-
-def _step(step: Shown, cases: int) -> str:
-    if step.asked.why:
-        return f"{step.asked.release}: could not be asked: {step.asked.why}"
-    said = f"{step.asked.release}: in {step.count} of {plural(cases, 'case')}"
-    return said if step.judged else f"{said}; it lacks them all"
 
 
 def _conclusion(found: Bisected, cause: str) -> str:

@@ -1,7 +1,5 @@
 """Draw plain columns for `grep` and `cut`, at least two blanks apart."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
@@ -60,19 +58,18 @@ def library_rows(types: Types) -> list[list[str]]:
 def _facts(fmt: Format) -> list[str]:
     if isinstance(fmt, Text | Opaque):
         return [str(fmt.bits) if isinstance(fmt, Opaque) else "-", *["-"] * 5]
-    low, high = brief(fmt.min), brief(fmt.max)
+    low, high = _brief(fmt.min), _brief(fmt.max)
     span = f"±{high}" if fmt.min == -fmt.max else f"{low}…{high}"
     if not isinstance(fmt, Float):
         return [str(fmt.bits), "-", "-", span, "-", "-"]
     layout = f"{int(fmt.signed)}/{fmt.exponent}/{fmt.mantissa}"
     has = {"inf": fmt.infinity, "nan": fmt.nan != "none", "-0": fmt.negative_zero}
     words = ",".join(word for word, there in has.items() if there) or "-"
-    smallest = brief(fmt.value(1 if fmt.zero else 0))
+    smallest = _brief(fmt.value(1 if fmt.zero else 0))
     return [str(fmt.bits), layout, str(fmt.bias), span, smallest, words]
 
 
-def brief(value: Fraction) -> str:
-    """Spell a bound in few characters, as a power of two if that is shorter."""
+def _brief(value: Fraction) -> str:
     if value.denominator == 1 and abs(value) < 10**6:
         return str(value)
     for beside, said in ((0, ""), (1, "-1")):

@@ -1,11 +1,8 @@
-"""Draw a run as Markdown, for job summary pages such as GitHub's.
+"""Draw a run as Markdown for job summaries, under 64 KB.
 
-Parts of the terminal's page are code blocks that unfold under a title. The page stays under 64 KB:
-other parts have fixed limits, and findings share the rest. The report counts findings that do not
-fit. Causes come first, a line each.
+Parts of the terminal's page unfold under a title. Findings share the room that other parts leave;
+those that do not fit are counted.
 """
-
-from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -50,14 +47,14 @@ def render(document: Document, command: str = "") -> str:
     ]
     lettered = bool(document.causes)
     grids = matrix_blocks(document.letters if lettered else document.failing, lettered)
-    where = [folded("Where it fails", [_block(grids)])] if document.failing else []
+    where = [_folded("Where it fails", [_block(grids)])] if document.failing else []
     counts = [_block([counts_table(document)])] if document.cases else []
     after = [
         *_fit(where, _SHARES["matrices"], "matrix", "matrices"),
         *_fit(counts, _SHARES["counts"], "table", "tables"),
     ]
     if any(finding.excuse for finding in document.findings):
-        known = folded("Known and waived failures", [_block(excused_blocks(document.findings))])
+        known = _folded("Known and waived failures", [_block(excused_blocks(document.findings))])
         after += _fit([known], _SHARES["known"], "list", "lists")
     left = LIMIT - _size([*before, *after])
     findings = list(_findings(document.unexplained, opened=0 if document.causes else _OPEN))
@@ -67,7 +64,6 @@ def render(document: Document, command: str = "") -> str:
 
 
 def _fit(pieces: Sequence[str], room: int, one: str, many: str) -> list[str]:
-    """Keep the first pieces that fit into `room` bytes, and count the others."""
     kept = list(pieces)
     while kept and _size(kept) > room - _LONG * (len(kept) < len(pieces)):
         kept.pop()
@@ -91,9 +87,6 @@ def _head(document: Document) -> str:
     ])  # fmt: skip
 
 
-# Parts ---------------------------------------------------------------------------------------
-
-
 def _problem(one: Problem) -> str:
     kind, place = one.kind.upper(), code(str(one.place))
     said = f"**{kind}** {place}: {escaped(one.message)}"
@@ -108,7 +101,7 @@ def _causes(document: Document) -> Iterator[str]:
         yield f"… and {plural(len(left), 'more cause')}."
     yield NOT_TRIED
     pieces = [
-        folded(f"{cut(one.line, _LONG)} ({one.count})", [_block(cause_at_length(one))])
+        _folded(f"{cut(one.line, _LONG)} ({one.count})", [_block(cause_at_length(one))])
         for one in causes
     ]
     yield from _fit(pieces, _SHARES["causes"], "more cause", "more causes")
@@ -123,14 +116,11 @@ def _findings(found: Sequence[Finding], opened: int) -> Iterator[str]:
         if i < opened and finding.gated:
             yield f"### {escaped(title)} ({count})\n\n{shown}"
         else:
-            yield folded(f"{title} ({count})", [shown])
+            yield _folded(f"{title} ({count})", [shown])
 
 
 def _block(page: Iterable[Block]) -> str:
     return fence(plain_lines(page, _WIDTH))
-
-
-# Markdown ------------------------------------------------------------------------------------
 
 
 def escaped(words: str) -> str:
@@ -159,7 +149,6 @@ def fence(lines: Sequence[str], language: str = "") -> str:
     return "\n".join([ticks + language, *lines, ticks])
 
 
-def folded(title: str, pieces: Iterable[str]) -> str:
-    """Return pieces that unfold under a title."""
+def _folded(title: str, pieces: Iterable[str]) -> str:
     head = f"<details><summary>{_unmentioned(escape(title.replace(GLUE, ' ')))}</summary>"
     return "\n\n".join([head, *pieces, "</details>"])

@@ -1,22 +1,11 @@
 """Draw matrices of statuses: rows are sources, columns are destinations."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain
 
 from convcheck.judge.result import FAILURES
 from convcheck.records import grouped
-from convcheck.report.blocks import (
-    BLANK,
-    Block,
-    Fitting,
-    Said,
-    Table,
-    Text,
-    downwards,
-    styled,
-)
+from convcheck.report.blocks import BLANK, Block, Fitting, Said, Table, Text, downwards, styled
 from convcheck.report.counts import NO_FAILURE, STATUSES, UNEXPLAINED, Status
 from convcheck.report.document import Document
 from convcheck.report.matrix import StatusMatrix, compact_specs
@@ -34,7 +23,7 @@ _Grid = tuple[
 def matrix_blocks(matrices: Mapping[str, StatusMatrix], lettered: bool = False) -> Iterator[Block]:
     """Yield matrices, equal ones once, and a legend.
 
-    With letters, only the first matrix and those with its rows are drawn; for others the letters.
+    With letters, those with other rows than the first are drawn as letters only.
     """
     if not matrices:
         return
@@ -64,7 +53,6 @@ def letters_only(matrices: Mapping[str, StatusMatrix]) -> Iterator[Text]:
 
 
 def _bundle(named: Sequence[tuple[str, StatusMatrix]]) -> Fitting:
-    """Return matrices with the same rows as one table if it fits, else below each other."""
     columns = [name for _, one in named for name in ("", *one.targets)][1:]
     first, *others = (_rows(one) for _, one in named)
     rows = [
@@ -82,9 +70,9 @@ def _bundle(named: Sequence[tuple[str, StatusMatrix]]) -> Fitting:
 
 
 def side_by_side_matrices(ran: Sequence[tuple[str, Document]], verbose: bool) -> Iterator[Block]:
-    """Yield the matrices of specs with failures, with a symbol per backend in each cell.
+    """Yield matrices, equal ones once, with a symbol per backend in each cell.
 
-    Equal matrices are drawn once. `verbose` shows all specs.
+    Only `verbose` shows specs without failures.
     """
     grids = {spec: _joined([document for _, document in ran], spec)
              for spec in _specs(ran, verbose)}  # fmt: skip
@@ -131,7 +119,6 @@ def _several(here: Sequence[Status | None]) -> Said:
 
 
 def _grid(one: StatusMatrix) -> Fitting:
-    """Return a matrix, with vertical column names if horizontal ones do not fit."""
     rows = _rows(one)
     across = Table([styled("dim", ["", *one.targets])], rows, _INDENT, middle=True)
     return Fitting([[across], [_narrow(one.targets, rows)]])
@@ -148,7 +135,6 @@ def _rows(one: StatusMatrix) -> list[list[Said]]:
 
 
 def _legend(shown: Collection[Status | None]) -> Text:
-    """Return a legend of statuses, and of letters. None means that a case was not tested."""
     marks = [(one.symbol, one.word, one.style) for one in _MARKS if one in shown]
     marks += [("A…", "the cell's most harmful cause", "bold red")] if NO_FAILURE in shown else []
     marks += [(_NOT_ASKED[0], "not asked", _NOT_ASKED[1])] if None in shown else []

@@ -1,7 +1,5 @@
 """Draw the conversions of a model. Nodes with equal facts share lines."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
@@ -54,7 +52,6 @@ def model_page(found: ModelReport) -> Iterator[Block]:
 
 
 def _overview(found: ModelReport) -> Table:
-    """Return a row per conversion, equal ones once: what is due, and each backend's verdict."""
     rows = Counter(
         (_conversion(told.one), told.one.judged.kind if told.one.judged else "unknown",
          *(facts.verdict or "not asked" for facts in told.backends))
@@ -66,7 +63,8 @@ def _overview(found: ModelReport) -> Table:
 
 
 def _conversion(one: ModelConversion) -> str:
-    types = " → ".join(", ".join(map(_type, some)) for some in (one.inputs, one.outputs))
+    sides = ([str(t or "?") for t in some] for some in (one.inputs, one.outputs))
+    types = " → ".join(map(", ".join, sides))
     return f"{clean(one.node.op)} {types}"
 
 
@@ -84,20 +82,13 @@ def _facts(told: ReportedConversion) -> Iterator[Block]:
         yield from _judged(one.judged, _SAYS[one.judged.kind])
     if one.occurred is not None:
         counts = ", ".join(f"{number(n)} {kind}" for kind, n in one.occurred.counts.items())
-        said = f"in the data, {_DID[one.occurred.kind]}: of {_different(one.occurred)}, {counts}"
+        different = plural(sum(one.occurred.counts.values()), f"different {one.occurred.of}")
+        said = f"in the data, {_DID[one.occurred.kind]}: of {different}, {counts}"
         yield from _judged(one.occurred, said)
     for facts in told.backends:
         yield from _backend(facts)
     for names, row in told.differ:
         yield under(f"{names} answer differently: {row}", "bold", hang=2)
-
-
-def _different(found: Judged) -> str:
-    return plural(sum(found.counts.values()), f"different {found.of}")
-
-
-def _type(dtype: object) -> str:
-    return str(dtype or "?")
 
 
 def _cases(one: ModelConversion) -> str:

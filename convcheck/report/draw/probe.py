@@ -1,6 +1,4 @@
-"""Draw `convcheck backend probe`: a line per step, errors, and supported cases."""
-
-from __future__ import annotations
+"""Draw `convcheck backend probe`."""
 
 from collections.abc import Iterator, Sequence
 
@@ -16,7 +14,7 @@ _MOST = 60  # lines of supported cases
 
 
 def step(it: ProbeStep) -> Iterator[Block]:
-    """Yield a step: a line if it is right, else the received line, the rule and a hint."""
+    """Yield a step; if it is wrong, the received line, the rule and a hint."""
     if not it.wrong:
         name = [("✓ ", "green"), (f"{it.name:<{_NAME}}   ", "")]
         yield Text(clean(it.note), "dim", label=name, cut=True)

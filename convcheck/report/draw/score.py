@@ -1,10 +1,8 @@
-"""Draw how many wrong conversions the vectors catch, a line per spec, then the missed ones."""
-
-from __future__ import annotations
+"""Draw how many wrong conversions the vectors catch."""
 
 from collections.abc import Iterator, Sequence
 
-from convcheck.causes.score import Mutant, Score
+from convcheck.causes.score import Score
 from convcheck.report.blocks import BLANK, Block, Text, under
 from convcheck.streams import number, plural
 from convcheck.vectors.model import Tier
@@ -31,7 +29,9 @@ def score_page(found: Sequence[Score], tier: Tier, verbose: bool) -> Iterator[Bl
         yield Text(f"not caught: {number(len(missed))}", "bold")
         listed = missed if verbose else missed[:_MISSED]
         for mutant in listed:
-            yield Text(_in_words(mutant), indent=3, hang=2)
+            said = f"{mutant.case.id}: {mutant.cause.says} ({mutant.cause.name})"
+            said += "" if mutant.witness is None else f"; {mutant.witness} shows it"
+            yield Text(said, indent=3, hang=2)
         if len(listed) < len(missed):
             yield Text(f"   (and {number(len(missed) - len(listed))} more: -v)", "dim")
 
@@ -45,10 +45,3 @@ def _summary(found: Sequence[Score], tier: Tier) -> str:
     catch = "all of them" if caught == shows else f"{number(caught)} of them"
     show = f"{plural(shows, 'wrong conversion')} {'shows' if shows == 1 else 'show'} in {cases}"
     return f"{show}; the {tier} vectors catch {catch}"
-
-
-def _in_words(mutant: Mutant) -> str:
-    said = f"{mutant.case.id}: {mutant.cause.says} ({mutant.cause.name})"
-    if mutant.witness is None:
-        return said
-    return f"{said}; {mutant.witness} shows it"

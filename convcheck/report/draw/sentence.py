@@ -1,6 +1,4 @@
-"""Draw a quoted sentence: its rules, its vectors, and the runs that break it."""
-
-from __future__ import annotations
+"""Draw a quoted sentence."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -21,19 +19,18 @@ _CASES = 6  # lines of case names
 def citing(
     every: Iterable[VectorSet | CallSet], sentence: str
 ) -> tuple[dict[Decision, int], list[Case]]:
-    """Return the vectors of each decision that cites a sentence ('#3fa91c'), and their cases."""
+    """Return the vectors of each decision that cites a sentence, and their cases."""
     counts, cases = dict[Decision, int](), list[Case]()
     for vectors in every:
         rows = Counter(vectors.rows.tolist())
-        mine = {by: rows[row] for row, by in enumerate(vectors.decisions) if cites(by, sentence)}
+        mine = {by: rows[row] for row, by in enumerate(vectors.decisions) if _cites(by, sentence)}
         for by, count in mine.items():
             counts[by] = counts.get(by, 0) + count
         cases += [vectors.case] if any(mine.values()) else []
     return counts, cases
 
 
-def cites(by: Decision, sentence: str) -> Quotation | None:
-    """Return the citation of a sentence in a decision, if there is one."""
+def _cites(by: Decision, sentence: str) -> Quotation | None:
     return next((one for one in by.sentences if one.id == sentence), None)
 
 
@@ -45,7 +42,7 @@ def sentence_page(
     runs: Sequence[RunResult],
 ) -> Iterator[Block]:
     """Yield the sentence, the rows that rest on it, its vectors, and who breaks it."""
-    quoted = next(filter(None, (cites(by, sentence) for by in counts)))
+    quoted = next(filter(None, (_cites(by, sentence) for by in counts)))
     yield Text(f"{name}{sentence}", "bold")
     yield field("text", cited(quoted.text), "italic")
     yield field("", f"— {quoted.document}")
@@ -65,7 +62,7 @@ def _of_run(run: RunResult, sentence: str) -> Iterator[Block]:
         (result.case, group)
         for result in run.cases
         for group in result.groups
-        if cites(group.decision, sentence)
+        if _cites(group.decision, sentence)
     ]
     wrong = [(case, group) for case, group in groups if group.verdict in FAILURES]
     cases = {case.id for case, _ in groups}

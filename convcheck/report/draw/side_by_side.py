@@ -1,12 +1,10 @@
-"""Draw several backends side by side, a column each, with shared parts once."""
-
-from __future__ import annotations
+"""Draw several backends side by side."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from convcheck.causes.gather import Diagnosis, shared_causes
+from convcheck.causes.gather import shared_causes
 from convcheck.judge.result import FAILURES
 from convcheck.judge.words import clean
 from convcheck.records import grouped, replace
@@ -32,10 +30,8 @@ class Side:
     """A backend's run."""
 
     name: str
-    #: None if the backend did not start.
-    document: Document | None
-    #: Why it did not start.
-    error: str = ""
+    document: Document | None  # None if the backend did not start
+    error: str = ""  # why it did not start
 
 
 def side_by_side_page(sides: Sequence[Side], verbose: bool, whole: bool = False) -> Iterator[Block]:
@@ -46,7 +42,11 @@ def side_by_side_page(sides: Sequence[Side], verbose: bool, whole: bool = False)
         names = [name for name, _ in ran]
         yield from (BLANK, _table(ran), BLANK)
         yield from side_by_side_matrices(ran, verbose)
-        yield from _causes({name: document.diagnosis for name, document in ran})
+        if shared := shared_causes({name: document.diagnosis for name, document in ran}):
+            causes = plural(len(shared), "cause")
+            yield Text(f"{causes}, and the cases that each explains in each backend:", "bold")
+            rows = [([one.cases(name) for name in names], said_of(one.causes)) for one in shared]
+            yield from (*_counted(names, rows), BLANK)
         found = shared_findings(ran)
         for finding in found:
             yield from (*_finding(finding, len(ran), verbose), BLANK)
@@ -55,7 +55,12 @@ def side_by_side_page(sides: Sequence[Side], verbose: bool, whole: bool = False)
         yield from (*tolerated, BLANK) if tolerated else ()
     room = max(map(len, (side.name for side in sides)), default=0)
     for side in sides:
-        yield _verdict(side, side.name.ljust(room))
+        name = side.name.ljust(room)
+        if side.document is None:
+            yield item(name, "bold", [("NOT STARTED", "bold red")])
+        else:
+            line = verdict_line(side.document)
+            yield replace(line, label=[(f"{name}  ", "bold"), *line.label])
 
 
 def _title(sides: Sequence[Side]) -> Iterator[Block]:
@@ -74,11 +79,7 @@ def _title(sides: Sequence[Side]) -> Iterator[Block]:
         yield Text(f"note: {names}: {note}", "yellow", hang=6)
 
 
-# The table: a line per spec with its failures, then a line per status and the values.
-
-
 def _table(ran: Sequence[tuple[str, Document]]) -> Table:
-    """Return a column per backend. Statuses without cases are skipped."""
     each = [[case for some in one.cases.values() for case in some] for _, one in ran]
     rows: list[list[Said]] = []
     for spec in dict.fromkeys(spec for _, document in ran for spec in document.cases):
@@ -112,26 +113,11 @@ def _cell(word: str) -> Said:
     return [(word, "green" if word == "pass" else style)]
 
 
-# Causes
-
-
-def _causes(found: Mapping[str, Diagnosis]) -> Iterator[Block]:
-    if shared := shared_causes(found):
-        said = f"{plural(len(shared), 'cause')}, and the cases that each explains in each backend:"
-        yield Text(said, "bold")
-        rows = [([one.cases(name) for name in found], said_of(one.causes)) for one in shared]
-        yield from (*_counted(list(found), rows), BLANK)
-
-
-# Findings
-
 Shared = Sequence[tuple[str, Finding]]  # the same failure of several backends
 
 
 def shared_findings(ran: Sequence[tuple[str, Document]]) -> list[Shared]:
-    """Return the findings of several runs: failures of the run first, then the most backends and
-    cases.
-    """
+    """Return the findings of several runs: failed runs first, then most backends and cases."""
     every = ((name, one) for name, document in ran for one in document.findings)
     found = grouped(((one.members[0].cause, one.gated), (name, one)) for name, one in every)
     return sorted(found.values(), key=_gravity)
@@ -200,10 +186,3 @@ def _tolerated(ran: Sequence[tuple[str, Document]]) -> Iterator[Block]:
     for rule, readings in rules.items():
         said = ", ".join(f'{" and ".join(who)} as "{how}"' for how, who in readings.items())
         yield item("tolerated", "yellow", f"{rule}: read by {said}")
-
-
-def _verdict(side: Side, name: str) -> Text:
-    if side.document is None:
-        return item(name, "bold", [("NOT STARTED", "bold red")])
-    line = verdict_line(side.document)
-    return replace(line, label=[(f"{name}  ", "bold"), *line.label])

@@ -1,7 +1,5 @@
 """Draw a survey: a block per row, a line per backend."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 
 from convcheck.judge.result import Surveyed
@@ -75,46 +73,32 @@ def _block(row: SurveyRow, names: Sequence[str], types: Types) -> Iterator[Block
     told += [(_DIFFER, lines)] if (lines := _differences(row, names)) else []
     room = max((len(label) for label, _ in told if len(label) <= _LABEL), default=2)
     for label, lines in told:
-        yield from _labelled(label, lines, room)
-
-
-def _labelled(label: str, lines: Sequence[str], room: int) -> Iterator[Block]:
-    """Yield lines with a label before the first, or above it if the label is too long."""
-    style = "bold yellow" if label == _DIFFER else "bold"
-    if len(label) > room:
-        yield Text(label, style, 2)
-        label = ""
-    for i, line in enumerate(lines):
-        said = f"  {'' if i else label}".ljust(room + 4)
-        yield Text(line, hang=2, label=[(said, style)])
+        style = "bold yellow" if label == _DIFFER else "bold"
+        if len(label) > room:
+            yield Text(label, style, 2)
+            label = ""
+        for i, line in enumerate(lines):
+            said = f"  {'' if i else label}".ljust(room + 4)
+            yield Text(line, hang=2, label=[(said, style)])
 
 
 def _told(row: SurveyRow, names: Sequence[str], types: Types) -> Iterator[tuple[str, list[str]]]:
-    """Yield backends and their behaviour, grouped if equal."""
     found = [row.of(backend) for backend in range(len(names))]
     together: dict[tuple[str, ...], list[str]] = {}
-    for name, cases, told in zip(names, found, _tell(row, found), strict=True):
+    one_by_one = len(row.decision.readings) > 1  # each is told by the reading that fits best
+    tellings = [tell([cases])[0] for cases in found] if one_by_one else tell(found)
+    for name, cases, told in zip(names, found, tellings, strict=True):
         if told:
             together.setdefault(tuple(_lines(told, cases, row, types)), []).append(name)
     for lines, labels in together.items():
         yield ", ".join(labels), list(lines)
 
 
-def _tell(row: SurveyRow, found: Sequence[Mapping[Case, Surveyed]]) -> list[Telling]:
-    """Describe all backends in the same words; with several readings, each by the strictest fit."""
-    if len(row.decision.readings) > 1:
-        return [tell([cases])[0] for cases in found]
-    return tell(found)
-
-
 def _lines(
-    told: Telling,
-    found: Mapping[Case, Surveyed],
-    row: SurveyRow,
-    types: Types,
+    told: Telling, found: Mapping[Case, Surveyed], row: SurveyRow, types: Types
 ) -> Iterator[str]:
     for telling, cases in told:
-        law = words(telling, row)
+        law = _words(telling, row)
         beheld = _beheld(telling, told)
         where = JudgedCases(beheld, types).where(cases).lines if len(cases) < len(beheld) else ()
         if len(where) > _MANY and telling in _SILENT:
@@ -126,13 +110,11 @@ def _lines(
 
 
 def _beheld(telling: Told, told: Telling) -> list[Case]:
-    """Return the cases among which some are listed: for a law, the answered ones."""
     graver = _SILENT[_SILENT.index(telling) :] if telling in _SILENT else ()
     return [case for t, cases in told for case in cases if t in graver or t not in _SILENT]
 
 
-def words(told: Told, row: SurveyRow) -> str:
-    """Put laws in words, with the kind of input of each."""
+def _words(told: Told, row: SurveyRow) -> str:
     some = [f"{law} some" for kind, law in told if kind == SOME]
     rest = [_law(law, row) + (f" ({kind})" if kind else "") for kind, law in told if kind != SOME]
     return ", else ".join(filter(None, [", ".join(some), ", ".join(rest)]))

@@ -1,7 +1,5 @@
 """Draw a run on a terminal."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -62,14 +60,13 @@ def report_page(
 ) -> Iterator[Block]:
     """Yield the report.
 
-    `verbose` shows every matrix, case and message, and a line for each finding with a cause.
-    `quiet` shows only problems of the known-failures list, a line per cause and unexplained
-    finding, and the verdict. If `whole`, as in a file, the digest has all findings.
+    `verbose` shows all matrices, cases and messages, and explained findings. `quiet` shows problems
+    of the list, a line per cause and unexplained finding, and the verdict. If `whole`, the digest
+    has all findings.
     """
-    return _brief(document, whole) if quiet else _full(document, verbose, whole)
-
-
-def _brief(document: Document, whole: bool) -> Iterator[Block]:
+    if not quiet:
+        yield from _full(document, verbose, whole)
+        return
     yield from _problems(document.problems)
     yield from cause_per_line([one for one in document.causes if one.gated])
     gated = [finding for finding in document.unexplained if finding.gated]
@@ -91,13 +88,17 @@ def _full(document: Document, verbose: bool, whole: bool) -> Iterator[Block]:
         if document.unexplained:
             yield from (Text(unexplained_summary(document), "bold"), BLANK)
     if not brief:
-        yield from _matrices(document, verbose)
-    every = [finding for finding in document.findings if not finding.excuse]
-    left = list(document.unexplained) if document.causes else every
+        every, failing = document.matrices, document.failing
+        yield from matrix_blocks(
+            every if verbose else {spec: without_unsupported(every[spec]) for spec in failing}
+        )
+        yield from wrong_type_blocks(document, verbose)
+    unexcused = [finding for finding in document.findings if not finding.excuse]
+    left = list(document.unexplained) if document.causes else unexcused
     excused = [finding for finding in document.findings if finding.excuse and verbose]
     for finding in (*left, *excused):
         yield from (*finding_blocks(finding, verbose), BLANK)
-    found = every if verbose else left
+    found = unexcused if verbose else left
     yield from _problems(document.problems)
     if brief:
         few = len(document.causes) <= IN_FULL
@@ -113,29 +114,20 @@ def _full(document: Document, verbose: bool, whole: bool) -> Iterator[Block]:
     yield verdict_line(document)
 
 
-def _matrices(document: Document, verbose: bool) -> Iterator[Block]:
-    every = document.matrices
-    shown = every if verbose else {s: without_unsupported(every[s]) for s in document.failing}
-    yield from matrix_blocks(shown)
-    yield from wrong_type_blocks(document, verbose)
-
-
 def _a_line_each(found: Sequence[Finding], every: bool, named: bool = False) -> Iterator[Block]:
-    """Yield a line per finding, and a count of the rest unless `every`. `named` adds the cases."""
     shown = found if every else found[:_LINES]
-    if shown:
-        yield Table([], [_finding_row(finding, named, every) for finding in shown], prose=True)
+    rows: list[list[Said]] = []
+    for finding in shown:
+        names = ", ".join(finding.cases)
+        of = f"{names if every else cut(names, _NAMES)}: " if named else ""
+        count = f"{plural(len(finding.members), 'case'):>10}"
+        gate = "" if finding.gated else " (below the gate)"
+        rows.append([count, [(finding.id, "dim")], of + finding.labelled_line + gate])
+    if rows:
+        yield Table([], rows, prose=True)
     if len(found) > len(shown):
         rest = plural(sum(len(finding.members) for finding in found[len(shown) :]), "case")
         yield Text(f"  … and {len(found) - len(shown)} more, in {rest}", "dim")
-
-
-def _finding_row(finding: Finding, named: bool, every: bool) -> list[Said]:
-    names = ", ".join(finding.cases)
-    of = f"{names if every else cut(names, _NAMES)}: " if named else ""
-    count = f"{plural(len(finding.members), 'case'):>10}"
-    gate = "" if finding.gated else " (below the gate)"
-    return [count, [(finding.id, "dim")], of + finding.labelled_line + gate]
 
 
 def verdict_line(document: Document) -> Text:
@@ -144,16 +136,12 @@ def verdict_line(document: Document) -> Text:
     return item(document.verdict, _VERDICTS[document.verdict], "; ".join(glued))
 
 
-# Counts --------------------------------------------------------------------------------------
-
-
 def counts_table(document: Document) -> Block:
-    """Return a line per spec, with short headings and numbers if the width needs it."""
-    return Fitting([[counts(document, short)] for short in (False, True)])
+    """Return a line per spec, short if the width needs it."""
+    return Fitting([[_counts(document, short)] for short in (False, True)])
 
 
-def counts(document: Document, short: bool) -> Table:
-    """Return a line per spec, with short or long headings and numbers."""
+def _counts(document: Document, short: bool) -> Table:
     present, spell = document.statuses, _short if short else number
     heads = ["spec", "cases", document.counted, "judged"]
     heads += [status.short if short else status.word for status in present]
@@ -176,9 +164,6 @@ def _short(count: int) -> str:
     return number(count)
 
 
-# Known failures ------------------------------------------------------------------------------
-
-
 def _problems(problems: Sequence[Problem]) -> Iterator[Block]:
     for one in problems:
         yield item(one.kind.upper(), "bold red", str(one.place))
@@ -188,7 +173,7 @@ def _problems(problems: Sequence[Problem]) -> Iterator[Block]:
 
 
 def excused_blocks(found: Sequence[Finding]) -> Iterator[Block]:
-    """Yield two lines per entry, the most cases first: excused failures, then place and reason."""
+    """Yield excused failures, then place and reason, the most cases first."""
     for kind in _LISTED:
         excused = ((one.excuse, one) for one in found if one.excuse)
         entries = grouped((excuse, one) for excuse, one in excused if excuse.kind == kind)
@@ -231,18 +216,12 @@ def _of(cases: Mapping[str, Case]) -> str:
     return f"({plural(len(cases), 'case')})".replace(" ", GLUE)
 
 
-# Coverage ------------------------------------------------------------------------------------
-
-
 def _asked_otherwise(coverage: Sequence[tuple[str, Sequence[str]]]) -> Iterator[Block]:
     most = max((len(cases) for _, cases in coverage), default=0)
     for words, cases in coverage:
         if len(cases) < most:
             yield item("asked", "dim", f"{words}: {plural(len(cases), 'case')}")
             yield from (Text(name, "dim", 7, 2) for name in compact_names(cases))
-
-
-# Unjudged cases ------------------------------------------------------------------------------
 
 
 def _unjudged(document: Document, verbose: bool) -> Iterator[Block]:
@@ -260,7 +239,6 @@ def _unjudged(document: Document, verbose: bool) -> Iterator[Block]:
 def _rule(
     verdict: Verdict, rule: str, ways: Mapping[str, Mapping[str, Case]], verbose: bool
 ) -> Iterator[Block]:
-    """Yield `tolerated onnx.Cast-* some-rule: reads it as … (12 cases)` for the readings."""
     few = verbose or len(ways) <= _READINGS
     others = "" if few else f"; {len(ways) - 1}{GLUE}other{GLUE}ways (-v)"
     for what in ways if few else [max(ways, key=lambda way: len(ways[way]))]:
@@ -269,7 +247,6 @@ def _rule(
 
 
 def _unsupported(cases: Sequence[CaseResult], verbose: bool) -> Iterator[Block]:
-    """Yield the runtime's messages for unsupported cases, if they are few or `verbose`."""
     reasons: dict[str, list[tuple[str, str]]] = {}
     lacking = [case for case in cases if case.verdict == "unsupported"]
     for case in lacking:  # versions and line numbers vary in the same message

@@ -1,6 +1,4 @@
-"""Draw wrong output types: the wrong cells of the matrix, as got≠due."""
-
-from __future__ import annotations
+"""Draw wrong cells of a matrix of output types, as got≠due."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -32,7 +30,7 @@ class Pattern:
 
     @property
     def cases(self) -> int:
-        """Return the number of wrong cases."""
+        """The number of wrong cases."""
         return len(self.cells) * len(self.settings)
 
 
@@ -88,21 +86,15 @@ def _grid(pattern: Pattern, whole: StatusMatrix, verbose: bool) -> Iterator[Bloc
     columns = columns if verbose else columns[:_COLUMNS]
     rows = [name for name in sources if any((name, column) in wrong for column in columns)]
     kept = rows if verbose or len(rows) <= _ROWS else rows[: _ROWS - 1]
-    lines: list[list[Said]] = [
-        [row, *(_cell(wrong.get((row, column))) for column in columns)] for row in kept
-    ]
+    lines: list[list[Said]] = []
+    for row in kept:
+        cells = (wrong.get((row, column)) for column in columns)
+        lines.append([row, *([(said, "bold red") if said else (".", "dim")] for said in cells)])
     yield Table([styled("dim", ["", *columns])], lines, _INDENT, empty=".")
     shown = sum((row, column) in wrong for row in kept for column in columns)
     if shown < len(wrong):
         more = plural(len(wrong) - shown, "more wrong cell")
         yield Text(f"… and {more} (-v shows all)", "dim", _INDENT)
-
-
-def _cell(said: str | None) -> Said:
-    return [(said, "bold red") if said else (".", "dim")]
-
-
-# Names of settings ---------------------------------------------------------------------------
 
 
 def _setting(case: Case) -> Setting:

@@ -1,10 +1,7 @@
 """Draw a run as an HTML page without network access.
 
-Texts of specs, runtimes and users are escaped or in compressed data. The page forbids itself
-foreign scripts and all connections.
+Texts are escaped or in compressed data. The page forbids foreign scripts and all connections.
 """
-
-from __future__ import annotations
 
 import base64
 import gzip
@@ -30,7 +27,7 @@ _SCRIPTS = (
 
 
 def render(document: Document, command: str = "") -> str:
-    """Return the page, the same text for the same result. `command` is '' if unknown."""
+    """Return the page, deterministically. `command` is '' if unknown."""
     script = "\n".join(_asset(f"{name}.js") for name in _SCRIPTS)
     script = f'"use strict";\n(async () => {{\n{script}}})();\n'
     surroundings = Environment(
@@ -48,15 +45,14 @@ def render(document: Document, command: str = "") -> str:
         unexplained=unexplained_summary(document) if document.unexplained else "",
         facts=list(_facts(run, command)),
         convcheck=__version__,
-        data=packed(data(document)),
+        data=_packed(data(document)),
         script=Markup(script),  # noqa: S704 our own
         style=Markup(with_colours(_asset("report.css"))),  # noqa: S704 our own
-        script_hash=_hash(script),
+        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     )
 
 
-def packed(content: dict[str, Any]) -> str:
-    """Return JSON, compressed, in base64. The result is deterministic."""
+def _packed(content: dict[str, Any]) -> str:
     text = json.dumps(content, separators=(",", ":"))  # ASCII, since text can have lone surrogates
     return base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
 
@@ -70,10 +66,6 @@ def with_colours(style: str) -> str:
 
 def _asset(name: str) -> str:
     return (files("convcheck.report.html") / "templates" / name).read_text(encoding="utf-8")
-
-
-def _hash(script: str) -> str:
-    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 
 def _facts(run: RunResult, command: str) -> list[tuple[str, str]]:

@@ -1,7 +1,5 @@
 """The data of a run's HTML page: JSON with names. Passing groups are only counted."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
@@ -75,15 +73,12 @@ def value_at(fmt: Numeric, index: int) -> Fraction:
 
 
 def index_below(fmt: Numeric, value: Fraction) -> int:
-    """Return the index of the largest value not above `value`, or one beyond the ends."""
+    """Return the index of the largest value not above `value`, or beyond the ends."""
     try:
         return index_of(fmt, grid_of(fmt, "floor").code(value))
     except BeyondError:
         first, last = ends(fmt)
         return first - 1 if value < fmt.min else last + 1
-
-
-# Around an input -----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -108,9 +103,8 @@ def near(
 ) -> dict[str, Any] | None:
     """Return ticks, marks and failing stretches around an input.
 
-    `words` are the input, the expected value and the answer; marks are their places. A tick is a
-    place and a value, '' beyond the format. A stretch is two places. None without a finite number,
-    or if an answer has nothing to compare with.
+    `words` are input, expected value and answer; marks are their places. A tick is a place and a
+    value, '' beyond the format. None without a finite number, or if an answer has no counterpart.
     """
     if isinstance(target, Text):
         return None
@@ -127,7 +121,6 @@ def near(
 
 
 def _indices(fmt: Numeric, values: Sequence[Real]) -> range | None:
-    """Return the steps around the input and around answers near it."""
     finite = [index_below(fmt, v) for v in values if isinstance(v, Fraction)]
     if not finite:
         return None
@@ -171,11 +164,8 @@ def _indexed(fmt: Numeric, spans: Iterable[Span]) -> Iterator[tuple[int, int]]:
             yield min(start, end), max(start, end)
 
 
-# The whole range of a source -----------------------------------------------------------------
-
-
 def overview(source: Format, spans: Sequence[Span]) -> dict[str, Any] | None:
-    """Return the failing ranges on the line of source values, and whether NaNs fail."""
+    """Return the failing ranges of source values, and whether NaNs fail."""
     if isinstance(source, Text):
         return None
     found: list[tuple[int, int]] = []
@@ -188,7 +178,7 @@ def overview(source: Format, spans: Sequence[Span]) -> dict[str, Any] | None:
 
 
 def axis(source: Format, target: Format) -> dict[str, Any] | None:
-    """Return labelled places of the source's line and the destination's ends; None for texts."""
+    """Return labelled places of the source's line; None for texts."""
     if isinstance(source, Text):
         return None
     low, high = ends(source)
@@ -213,7 +203,6 @@ def _short(fmt: Numeric, index: int) -> str:
 
 
 def _place(fmt: Numeric, index: int) -> int:
-    """Return the place of an index: linear for floats, logarithmic for integers."""
     low, high = ends(fmt)
     index = min(max(index, low), high)
     if isinstance(fmt, Float):
@@ -287,7 +276,6 @@ def _case(rules: dict[Decision, int], one: CaseReport) -> Json:
 
 
 def _counted(rules: dict[Decision, int], groups: Iterable[Group]) -> list[Json]:
-    """Count values that did not fail, passing ones of all rows together."""
     counts: Counter[Hashable] = Counter()
     for one in groups:
         if one.verdict not in FAILURES:
@@ -313,9 +301,6 @@ def _rule(by: Decision) -> Json:
             for one in by.sentences
         ],
     }
-
-
-# Failures ------------------------------------------------------------------------------------
 
 
 def _finding(rules: dict[Decision, int], places: Mapping[str, int], finding: Finding) -> Json:
@@ -393,9 +378,6 @@ def _call(group: Group, shown: CallExample) -> Json:
     return {**told, "rows": rows, "types": [due.type, due.type], "line": line}
 
 
-# Causes --------------------------------------------------------------------------------------
-
-
 def _cause(
     rules: dict[Decision, int],
     places: Mapping[str, int],
@@ -419,10 +401,7 @@ def _cause(
 def shown_failures(
     one: ToldCause, failures: Mapping[str, Sequence[CaseFailure]]
 ) -> list[CaseFailure]:
-    """Return a cause's main failure and up to two of other types.
-
-    Failures with both types different are preferred. `failures` maps case ids to failures.
-    """
+    """Return a cause's main failure and up to two of other types, preferably of two other types."""
     kept = [one.finding.members[0]]
     for fresh in (all, any):
         for case in one.cases:

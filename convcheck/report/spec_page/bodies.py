@@ -1,6 +1,4 @@
-"""Draw the bodies of specs: matrices, and the fields of formulas and steps."""
-
-from __future__ import annotations
+"""Draw the bodies of specs."""
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
@@ -116,9 +114,6 @@ def body_blocks(spec: Spec, types: Types) -> Iterator[Block]:
         yield from _parts(spec, types, body)
 
 
-# Formulas and steps --------------------------------------------------------------------------
-
-
 def _parts(spec: Spec, types: Types, of: Any) -> Iterator[Block]:
     named: list[tuple[str, Any]] = []
     for name, (label, said) in _SHOWN.items():
@@ -204,9 +199,6 @@ def products(
     return [(lengths, elements) for elements, lengths in found.items()]
 
 
-# Matrices ------------------------------------------------------------------------------------
-
-
 def _matrix(spec: Spec, matrix: Matrix, types: Types) -> Iterator[Block]:
     yield BLANK
     yield Text("matrix", "bold")
@@ -254,7 +246,6 @@ def rows(table: MatrixTable, matrix: Matrix) -> list[list[str]]:
 
 
 def _feet(spec: Spec, table: MatrixTable, types: Types) -> Iterator[Block]:
-    """Yield each level and citation, with the cells that they support, refusals last."""
     found: dict[tuple[str, Level, str], list[_Pair]] = {}
     for pair, cell in table.cells.items():
         for about, level, cite in _of(cell):
@@ -273,7 +264,6 @@ def _of(cell: MatrixCell) -> Iterator[tuple[str, Level, Cite]]:
 
 
 def _where(table: MatrixTable, pairs: list[_Pair], types: Types) -> str:
-    """Describe cells: all, a product of families, or their number."""
     if len(pairs) == len(table.cells):
         return "every cell"
     rows, columns = (list(dict.fromkeys(p[i] for p in pairs)) for i in (0, 1))

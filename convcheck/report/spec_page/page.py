@@ -1,7 +1,5 @@
 """Draw specs, and changes between two versions."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 
