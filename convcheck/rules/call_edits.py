@@ -1,7 +1,5 @@
 """Read causes as edits of whole calls: of a formula, steps or a matrix (docs/specs.md)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -30,7 +28,7 @@ MEETINGS = (  # see convcheck.semantics.body.meetings
 )  # fmt: skip
 
 
-Changes = Mapping[str, Any]  # field of what a spec says -> its other value
+Changes = Mapping[str, Any]  # field -> its other value
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,8 +38,8 @@ class FormulaEdit:
     body: ClassVar[str] = "formula"
 
     arguments: tuple[tuple[frozenset[str], Hop], ...]  # types of an argument -> its hop
-    length: Changes  # with expressions over ARGUMENTS
-    element: Changes  # with expressions over INDEX and LAST besides
+    length: Changes  # over ARGUMENTS
+    element: Changes  # over INDEX and LAST besides
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,10 +50,10 @@ class StepsEdit:
 
     lines: Mapping[str, Changes]  # line -> its changes
     reading: Changes  # of each reading
-    rounds: str  # the mode of rounding to the first input's type, '' for the spec's
-    #: inputs whose types have to be equal. Other questions are refused
+    rounds: str  # the mode to the first input's type, '' for the spec's
+    #: inputs whose types have to be equal, else refused
     equal: tuple[str, ...]
-    #: whether only elements change that share no byte with one of the same scale
+    #: only elements change that share no byte with one of the same scale
     unpaired: bool
     inputs: Mapping[str, tuple[Hop, ...]]  # input -> its hops
     #: one of MEETINGS, and the input that it is for, '' for all
@@ -66,8 +64,8 @@ class StepsEdit:
 class CellEdit:
     """Another answer for pairs of types."""
 
-    of: tuple[frozenset[str], frozenset[str]]  # the types of both inputs
-    ranks: tuple[str, ...]  # the kind of rank of both inputs, () for any, in either order
+    of: tuple[frozenset[str], frozenset[str]]  # of both inputs
+    ranks: tuple[str, ...]  # kinds of both inputs in either order, () for any
     gives: str  # a type, one of TYPES_AS, REFUSED_UNSAFE, or ACCEPTED
 
 
@@ -78,7 +76,7 @@ class MatrixEdit:
     body: ClassVar[str] = "matrix"
 
     cells: tuple[CellEdit, ...]  # the first with a pair decides
-    #: whether an output with a subnormal number has +0 in its place and for zeros
+    #: an output with a subnormal has +0 in its place and for zeros
     flushes: bool
 
 
@@ -86,7 +84,7 @@ CallEdit = FormulaEdit | StepsEdit | MatrixEdit
 
 
 def read_call_edit(node: Node, types: Types) -> CallEdit | None:
-    """Return a cause's edit of whole calls, if any. Raises SpecError."""
+    """Return a cause's edit of whole calls, if any."""
     found = [key for key in BODIES if node.get(key)]
     if len(found) > 1:
         raise node.need(found[1]).error(f"there is already a {found[0]} here", "a cause each")

@@ -3,8 +3,6 @@
 Only types that cases use or compute in count, so a new dtype changes few hashes.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping, Set
@@ -21,8 +19,8 @@ _DECIDES = (
     "types", "inputs", "outputs", "likes", "attributes", "literals", "rules", "pairs", "layouts",
     "combinations",
 )  # fmt: skip
-_BODIES = ("matrix", "formula", "steps")  # null in other specs' digests
-_TELLS = {"examples", "samples", "text", "cite", "undone_by"}  # fields that do not affect vectors
+_BODIES = ("matrix", "formula", "steps")  # null in others' digests
+_TELLS = {"examples", "samples", "text", "cite", "undone_by"}  # do not affect vectors
 _PLAIN = (str, int, NoneType)
 Key = dict[str, "Key"] | list["Key"] | str | int | None
 

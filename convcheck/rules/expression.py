@@ -1,6 +1,4 @@
-"""Parse arithmetic expressions of spec files: a whitelist of Python syntax."""
-
-from __future__ import annotations
+"""Parse expressions of spec files: a whitelist of Python syntax."""
 
 import ast
 import warnings
@@ -24,7 +22,7 @@ FUNCTIONS = {
     "min": 2,
     "largest": 1,
     "smallest": 1,
-}  # function, which is also its operation -> number of arguments
+}  # also operations; -> number of arguments
 _BINARY: Mapping[type[ast.operator], str] = {
     ast.Add: "add",
     ast.Sub: "subtract",
@@ -50,7 +48,7 @@ class Expression:
     """
 
     operation: str
-    parts: tuple[Expression, ...] = ()
+    parts: "tuple[Expression, ...]" = ()
     name: str = ""
     number: int = 0
 
@@ -83,13 +81,13 @@ class _Reader:
 def parse_expression(
     source: Node | str, names: Collection[str] | None, types: Collection[str] = ()
 ) -> Expression:
-    """Read an expression over `names`, None for any. Calls of `types` convert. Raises SpecError."""
+    """Read an expression over `names`, None for any. Calls of `types` convert."""
     reader = _Reader(names, types, None if isinstance(source, str) else source.place)
     return _read(_tree(source, reader), reader, 0)
 
 
 def parse_condition(source: Node, names: Collection[str] | None) -> Condition:
-    """Read a condition over `names`, None for any. Raises SpecError."""
+    """Read a condition over `names`, None for any."""
     reader = _Reader(names, (), source.place)
     tree = _tree(source, reader)
     if (
@@ -165,7 +163,7 @@ def _tree(source: Node | str, reader: _Reader) -> ast.expr:
         raise reader.error(said, f"{_LONGEST} are enough for a rule")
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # `1if` and the like are refused below
+            warnings.simplefilter("ignore")  # `1if` is refused below
             return ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         raise reader.error(f"{text!r} is not an expression", f"known: {_KNOWN}") from None

@@ -1,6 +1,4 @@
-"""Read the types and shapes that a text supports, and the layouts of whole calls."""
-
-from __future__ import annotations
+"""Read supported types and shapes, and the layouts of whole calls."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -22,7 +20,7 @@ def read_layouts(
     variables: Sequence[str],
     types: Types,
 ) -> tuple[Layout, ...]:
-    """Return the layouts of a call's inputs. Raises SpecError."""
+    """Return the layouts of a call's inputs."""
     stated = {a.name: a for a in attributes if a.by_layout}
     layouts = []
     for name, entry in nodes.items():
@@ -73,7 +71,7 @@ def read_combinations(
 
 
 def read_pairs(node: Node, context: Context) -> Pairs:
-    """Return the supported pairs. Raises SpecError."""
+    """Return the supported pairs."""
     lists = node.elements()
     only = all(one.read("only", Node.flag, False) for one in lists)
     return Pairs(tuple(_pair_list(one, context) for one in lists), only)
@@ -100,7 +98,7 @@ def _pair_list(node: Node, context: Context) -> PairList:
 
 
 def read_shapes(shape: Node, context: Context) -> Shapes | None:
-    """Return the supported shapes. Raises SpecError."""
+    """Return the supported shapes."""
     shape.only("cite", "supported")
     node = shape.get("supported")
     if node is None:
