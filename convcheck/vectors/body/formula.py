@@ -1,10 +1,7 @@
-"""Choose the calls of a formula: those listed in its spec, and random ones.
+"""Choose the calls of a formula: listed and random ones.
 
-A random call's limit is an element of the formula. One ulp to either side changes its length by
-one.
+A random call's limit is an element. One ulp to either side changes the length by one.
 """
-
-from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
@@ -25,11 +22,11 @@ from convcheck.semantics.expected import Call
 from convcheck.semantics.typed_arithmetic import EXACTLY
 from convcheck.vectors.model import Coverage, Tier
 
-LONGEST = 300  # elements of a sequence
+LONGEST = 300  # of a sequence
 _MADE: dict[Tier, int] = {"edge": 6, "boundary": 100, "exhaustive": 100}
-_STEPS = (1, 2, 3, 5, 7, 11)  # steps of a random call
+_STEPS = (1, 2, 3, 5, 7, 11)  # of a random call
 _LEAST_GAP = 256  # below it groups do not fit
-_PRECISIONS = (53, 24, 11)  # of float types that integers may wrongly go through
+_PRECISIONS = (53, 24, 11)  # of floats that integers may wrongly go through
 Codes = tuple[int, ...]
 Shape = tuple[int, ...]
 
@@ -113,7 +110,7 @@ def _long(formula: Formula, case: Case, formats: Sequence[Numeric]) -> Iterator[
 def _across(gap: int) -> Iterator[tuple[int, Decimal, int]]:
     """Yield start, step and length of sequences across `gap`, the first gap between integers.
 
-    The last one shrinks to a small number, so its error is many ulps there.
+    The last shrinks to a small number, so its error is many ulps there.
     """
     yield from ((gap + k, Decimal(1), n) for k, n in ((-15, 33), (-7, 34), (-63, 130)))
     yield from ((s * (gap + k), Decimal(-3), 40) for s, k in ((1, 73), (-1, -47)))
@@ -122,7 +119,7 @@ def _across(gap: int) -> Iterator[tuple[int, Decimal, int]]:
 
 
 def _first_gap(fmt: Numeric) -> int:
-    """Return where a type, or the widest float that lacks it, skips odd numbers, 0 for never."""
+    """Return where a type, or the widest float without it, skips odd numbers, 0 for never."""
     if isinstance(fmt, Float):
         return 2 << fmt.mantissa
     return next((2**p for p in _PRECISIONS if 2 ** (p + 1) <= fmt.max), 0)

@@ -1,6 +1,4 @@
-"""Read vector files, and verify their hashes."""
-
-from __future__ import annotations
+"""Read vector files and verify their hashes."""
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -46,11 +44,11 @@ from convcheck.vectors.store.stored import (
     words_of_tensor,
 )
 
-_FILES = 4  # kept; cases that share one are adjacent
+_FILES = 4  # kept
 
 
 def read_vectors(manifest: Manifest, spec: Spec, case: Case, types: Mapping[str, DType]) -> Vectors:
-    """Read the vectors of a case. Raises VectorError."""
+    """Read a case's vectors. Raises VectorError."""
     found = _set_of(manifest, case)
     try:
         if case.whole_calls:
@@ -62,7 +60,7 @@ def read_vectors(manifest: Manifest, spec: Spec, case: Case, types: Mapping[str,
 
 
 def count_stored(manifest: Manifest, case: Case) -> int:
-    """Return the number of a case's vectors. Raises VectorError."""
+    """Count a case's vectors. Raises VectorError."""
     lines = _set_of(manifest, case).vectors
     if case.whole_calls:
         return len(lines)

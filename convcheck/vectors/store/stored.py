@@ -1,10 +1,8 @@
-"""The content of a vectors folder: a manifest, and a file for each operator and source type.
+"""A vectors folder: a manifest, and a file for each operator and source type.
 
 Versions of an operator, and operators that extend it, share a folder. A file has sets of vectors
-for all cases that have the same types, rules and vectors.
+for all cases with the same types, rules and vectors.
 """
-
-from __future__ import annotations
 
 import hashlib
 import json
@@ -94,7 +92,7 @@ def words_of_tensor(tensor: Tensor) -> Words:
 
 
 def with_runs(words: Sequence[str]) -> str:
-    """Join words with spaces. n equal words in a row become WORD*n."""
+    """Join words with spaces; n equal words in a row become WORD*n."""
     if len(set(words)) == len(words):
         return " ".join(words)
     runs = ((word, len(list(run))) for word, run in groupby(words))
@@ -102,7 +100,7 @@ def with_runs(words: Sequence[str]) -> str:
 
 
 def without_runs(text: str) -> list[str]:
-    """Split the words that `with_runs` joined. Raises ValueError."""
+    """Split words that `with_runs` joined. Raises ValueError."""
     runs = text.split()
     if "*" not in text:
         return runs
@@ -126,7 +124,7 @@ def with_choices(names: Iterable[str]) -> list[str]:
 
 
 def without_choices(name: str) -> Iterator[str]:
-    """Yield the names that `with_choices` joined."""
+    """Yield names that `with_choices` joined."""
     parts = re.split(r"\{(.*?)\}", name)
     choices = [part.split("|") if place % 2 else [part] for place, part in enumerate(parts)]
     return map("".join, product(*choices))
@@ -155,7 +153,7 @@ class Line(NamedTuple):
 class StoredSet(msgspec.Struct, frozen=True):
     """The vectors of some cases.
 
-    In readings after the first, `same` stands for the element of the first.
+    In later readings, `same` stands for the first one's element.
     """
 
     cases: dict[str, list[str]]  # spec id -> names of cases, several with choices in braces
@@ -181,7 +179,7 @@ class StoredSpec(msgspec.Struct, frozen=True):
 
 
 class Manifest(msgspec.Struct, frozen=True):
-    """The table of contents of a vectors folder."""
+    """A vectors folder's table of contents."""
 
     seed: int
     tier: Tier
@@ -189,7 +187,7 @@ class Manifest(msgspec.Struct, frozen=True):
     files: dict[str, str]  # name -> its SHA-256
     folder: Path = Path()
 
-    def only(self, ids: Iterable[str]) -> Manifest:
+    def only(self, ids: Iterable[str]) -> "Manifest":
         """Return the manifest of these specs only."""
         specs = {name: self.specs[name] for name in ids if name in self.specs}
         folders = {spec.folder for spec in specs.values()}
