@@ -2,7 +2,7 @@
 
 A mode decides whether the kept magnitude goes up by one, from the sign, the last kept bit, the
 first dropped bit, and whether any later dropped bit is set (IEEE 754-2019, 4.3). Modes outside IEEE
-754 are named as in their standards. The functions work on masks and on the integers 0 and 1.
+754 are named as in their standards. They work on masks and on the integers 0 and 1.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def whole(numerator: int, denominator: int, mode: str) -> int:
 
 @cache
 def _ups(mode: str) -> tuple[bool, ...]:
-    """Return whether a mode rounds up, indexed by the bits sign, last, first, later."""
+    """Return whether a mode rounds up, by the bits sign, last, first, later."""
     up = cast("Callable[[int, int, int, int], int]", MODES[mode])
     return tuple(bool(up(*(bits >> n & 1 for n in (3, 2, 1, 0)))) for bits in range(16))
 
@@ -132,10 +132,7 @@ class Grid:
         return Fraction(kept << unit) if unit >= 0 else Fraction(kept, 1 << -unit)
 
     def code(self, value: Fraction) -> int:
-        """Return the code of the rounded value, with -0 from below if the format has it.
-
-        Raises BeyondError.
-        """
+        """Return the rounded value's code, with -0 from below if it exists. Raises BeyondError."""
         kept, unit = self._rounded(value)
         if not isinstance(self.fmt, Float):
             return kept & self.fmt.mask

@@ -1,11 +1,8 @@
 """Exact arithmetic on vectors of extended reals, as fractions of Python integers.
 
-The operations of IEEE 754-2019, 5.4.1, without rounding. Zeros, infinities and NaN follow clauses
-6.1 to 6.3, and an exact zero sum has the sign of rounding to nearest. NaN has no payload and no
-meaningful sign.
+The operations of IEEE 754-2019, 5.4.1, without rounding; clauses 6.1 to 6.3 apply, and an exact
+zero sum has the sign of rounding to nearest. NaN has no payload and no meaningful sign.
 """
-
-from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -47,7 +44,7 @@ class Rational:
 
     #: FINITE, INFINITY or NAN
     kind: NDArray[np.uint8]
-    #: whether it is negative; zeros and infinities have a sign
+    #: zeros and infinities have a sign
     sign: Mask
     #: Numbers if 64 bits suffice
     value: Parts | Numbers
@@ -251,7 +248,7 @@ def _chosen(a: Rational, b: Rational, other: Mask) -> Rational:
 def _result(
     a: Rational, b: Rational, sign: Mask, parts: Parts, infinite: Mask, invalid: Mask
 ) -> Rational:
-    """Return a result with NaN for NaN operands and invalid operations, and with infinities."""
+    """Return a result with NaN for NaN operands and invalid operations, and infinities."""
     nan = invalid | (a.kind == NAN) | (b.kind == NAN)
     special = nan | infinite
     kind = np.where(nan, NAN, np.where(infinite, INFINITY, FINITE))

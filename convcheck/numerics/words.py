@@ -1,7 +1,5 @@
 """Read numbers as people write them, and spell exact values."""
 
-from __future__ import annotations
-
 import re
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
@@ -14,16 +12,16 @@ from convcheck.streams import plural
 DECIMAL = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]+))?")
 PLAIN = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)")
 SPECIAL = re.compile(r"([+-]?)(inf|infinity|nan)", re.IGNORECASE)
-_OUT_OF_SIGHT = 6000  # decimal exponents past this are out of range of every format
-_LEFT = 1 << 14  # texts of codes, shared by many causes
-_TOLD_APART = 4000  # more digits than a midpoint of any format has (float64: 768)
+_OUT_OF_SIGHT = 6000  # decimal exponent past every format
+_LEFT = 1 << 14  # texts of codes
+_TOLD_APART = 4000  # more digits than any midpoint has (float64: 768)
 
 
 def parse_decimal(text: str) -> Fraction | None:
-    """Return the exact value of plain or scientific decimal text, None for other text.
+    """Return the exact value of plain or scientific decimal text, else None.
 
-    Values past 10^±6000 become 10^±6000, which is out of range of every format. Digits after the
-    4000th collapse into one sticky digit. The sign of zero is lost (see `numbers_of_texts`).
+    Values past 10^±6000 become that, out of range of every format. Digits after the 4000th collapse
+    into one sticky digit. The sign of zero is lost (see `numbers_of_texts`).
     """
     match = DECIMAL.fullmatch(text)
     if match is None or not (match[2] or match[3]):
@@ -49,7 +47,7 @@ def _exponent(text: str) -> int:
 
 
 def significant_digits(text: str) -> int:
-    """Return the number of significant digits of a literal, trailing zeros included."""
+    """Count a literal's significant digits, trailing zeros included."""
     match = DECIMAL.match(text)
     digits = (match[2] + (match[3] or "")) if match else ""
     return len(digits.lstrip("0"))
@@ -80,7 +78,7 @@ def plain_text(fmt: Numeric, code: int) -> str:
 
 
 def spell_special(fmt: Numeric, code: int) -> str:
-    """Spell NaN, infinities, -0, booleans and opaque codes; '' for other numbers."""
+    """Spell NaN, infinities, -0, booleans and opaque codes; '' for others."""
     if isinstance(fmt, Opaque):
         return f"bits {code:#x}"
     if isinstance(fmt, Bool):
@@ -97,7 +95,7 @@ def spell_special(fmt: Numeric, code: int) -> str:
 
 
 def value_of(fmt: Numeric, code: int) -> Fraction:
-    """Return the exact value of a finite code."""
+    """Return a finite code's exact value."""
     if isinstance(fmt, Float):
         value = fmt.value(code & fmt.magnitude_mask)
         return -value if code & fmt.sign_bit else value
@@ -129,7 +127,7 @@ def _shortest_decimal(fmt: Float, magnitude: int, value: Fraction) -> Decimal:
     if Fraction(exact) == value:  # 448, not 450, which also rounds to it
         return exact
     below = fmt.value(magnitude - 1) if magnitude else Fraction(0)
-    # A decimal on a midpoint does not qualify: it would need the value's own digits.
+    # A decimal on a midpoint would need the value's own digits.
     low, high = abs(value) + below, abs(value) + fmt.value(magnitude + 1)
     for digits in range(6, 40):
         decimal = _divide(value, digits)
@@ -140,16 +138,16 @@ def _shortest_decimal(fmt: Float, magnitude: int, value: Fraction) -> Decimal:
 
 _HEX_FLOAT = re.compile(r"([+-]?)0x([0-9a-f]*)(?:\.([0-9a-f]*))?(?:p([+-]?[0-9]{1,5}))?", re.I)
 _BITS = re.compile(r"0x[0-9a-f]+", re.I)
-_KEPT = 1 << 10  # words; versions of a spec share them
+_KEPT = 1 << 10  # words
 
 
 class OutsideFormatError(ValueError):
-    """A word without a code in a format; the message says what the format has."""
+    """A word without a code in a format; the message says what there is."""
 
 
 @lru_cache(_KEPT)
 def code_of(fmt: Numeric, word: str) -> tuple[int, bool]:
-    """Return the code of a word, and whether the word's value is exact.
+    """Return a word's code, and whether it is exact.
 
     A word is a decimal, 0x… bits, a hex float (with p or a point), inf, nan, true, false, min or
     max. Decimals between two floats round to nearest-even. Raises OutsideFormatError.
