@@ -1,6 +1,4 @@
-"""Find the planted causes that inputs or calls catch."""
-
-from __future__ import annotations
+"""Find planted causes that inputs or calls catch."""
 
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -57,7 +55,7 @@ class Caught(NamedTuple):
 NONE = Caught(0, -1)
 
 
-def asked_of(spec: Spec, vectors: VectorSet | CallSet) -> list[Asked]:
+def asked_of(spec: Spec, vectors: VectorSet | CallSet) -> "list[Asked]":
     """Return vectors, with calls in batches."""
     if isinstance(vectors, VectorSet):
         return [AskedInputs.of(spec, vectors.case, vectors.inputs[0])]
@@ -69,7 +67,7 @@ def asked_of(spec: Spec, vectors: VectorSet | CallSet) -> list[Asked]:
     ]
 
 
-def asked_calls(spec: Spec, calls: CallSet, more: Sequence[Call]) -> Iterator[Asked]:
+def asked_calls(spec: Spec, calls: CallSet, more: Sequence[Call]) -> "Iterator[Asked]":
     """Yield further calls in batches."""
     known = set(map(bytes_of, calls.calls))
     others = tuple(call for call in more if bytes_of(call) not in known)
@@ -100,7 +98,7 @@ class AskedInputs:
     _known: dict[Hashable, Caught] = field(default_factory=dict, compare=False)
 
     @staticmethod
-    def of(spec: Spec, case: Case, bits: Bits) -> AskedInputs:
+    def of(spec: Spec, case: Case, bits: Bits) -> "AskedInputs":
         """Return inputs with their expectations."""
         return AskedInputs(spec, case, points_of(case, bits), evaluate(spec, case, bits))
 
@@ -125,7 +123,7 @@ class AskedInputs:
         return shown(self.points.source, entry_word(self.points.bits[place]))
 
     def shows(self, cause: Cause) -> bool:
-        """Return whether an answer is wrong, or decides what the rules leave open."""
+        """Return whether an answer is wrong, or decides what rules leave open."""
         program = self._program(cause)
         if program is None:
             return False
@@ -138,7 +136,7 @@ class AskedInputs:
         return compile_wrong(self.spec, self.case, (cause,)) if mine else None
 
     def wrong(self, program: Program) -> list[Mask]:
-        """Return a mask of wrong answers under each reading."""
+        """Mask wrong answers under each reading."""
         given = readings_at(program, self.points)[0]
         return [self._wrong(given, due) for due in self.due.readings]
 
@@ -159,11 +157,11 @@ class AskedCalls:
         self.calls = calls
         self._edits: Edits = wrong_calls(spec, calls.case, calls.calls)
         self._known: dict[Hashable, list[int]] = {}
-        #: the errors of the unedited rules in machine integers
+        #: errors of unedited rules in machine integers
         self._unedited = [self._wrong(made) for made in self._edits(())]
 
     def caught(self, cause: Cause) -> Caught:
-        """Return the wrong calls under a cause, for the reading with the most."""
+        """Return the wrong calls under a cause, for the reading with most."""
         made = map(self._wrong, self._edits((cause,)))
         some = (wrong for wrong in made if wrong and wrong not in self._unedited)
         most = max(some, key=len, default=[])

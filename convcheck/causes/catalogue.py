@@ -1,6 +1,4 @@
-"""Load and check catalogued causes and observations of runtimes."""
-
-from __future__ import annotations
+"""Load and check causes and observations of runtimes."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,7 +27,7 @@ from convcheck.vectors.model import CallSet
 
 
 def causes_of(catalog: Catalog) -> tuple[Cause, ...]:
-    """Return the causes of a catalogue, simplest first. Raises SpecError."""
+    """Return a catalogue's causes, simplest first. Raises SpecError."""
     causes = causes_in(cause_files(catalog), catalog.types)
     versions = {op_and_version(spec)[1] for spec in catalog.specs} - {""}
     operators = {spec.op for spec in catalog.specs.values()} | {""}
@@ -63,13 +61,13 @@ def _read(files: tuple[CauseFile, ...], types: Types) -> tuple[Cause, ...]:
 
 _INPUTS = 256  # inputs of a case, evenly spread
 _CALLS = 96  # calls of a case, at least
-_FEW = 8  # cases of a spec that are tried first
+_FEW = 8  # cases of a spec tried first
 
 
 def unseen(corpus: Corpus) -> Iterator[SpecError]:
-    """Yield an error for each cause without effect on the inputs of a corpus.
+    """Yield an error for each cause without effect on a corpus's inputs.
 
-    An effect is a difference from the rules, or a decision that they leave open. Raises SpecError,
+    An effect differs from the rules, or decides what they leave open. Raises SpecError,
     VectorError.
     """
     # chain edits state their effect
@@ -98,14 +96,14 @@ def hidden(corpus: Corpus, causes: Sequence[Cause]) -> list[Cause]:
 
 
 def few_first(specs: Sequence[Spec]) -> Iterator[tuple[Spec, Iterator[Case]]]:
-    """Yield a few cases of each spec, then the others of each."""
+    """Yield a few cases of each spec, then each one's others."""
     for first, last in ((0, _FEW), (_FEW, None)):
         for spec in specs:
             yield spec, islice(_scattered(list(cases(spec))), first, last)
 
 
 def _scattered(listed: Sequence[Case]) -> Iterator[Case]:
-    """Yield cases so that neighbours, which are similar, are far apart."""
+    """Yield cases so that similar neighbours are far apart."""
     step = next(n for n in range(len(listed) * 5 // 8 or 1, 0, -1) if gcd(n, len(listed)) == 1)
     yield from (listed[i * step % len(listed)] for i in range(len(listed)))
 
@@ -126,7 +124,7 @@ def _asked(corpus: Corpus, spec: Spec, case: Case) -> Asked:
 
 @dataclass(frozen=True)
 class Observation:
-    """The behaviour of a runtime's release in a row."""
+    """A release's behaviour in a row."""
 
     runtime: str
     release: str
@@ -147,7 +145,7 @@ class Observation:
 
 
 def observations_of(catalog: Catalog) -> tuple[Observation, ...]:
-    """Return the observations of a catalog. Raises SpecError."""
+    """Return a catalog's observations. Raises SpecError."""
     causes = {cause.name: cause for cause in causes_of(catalog)}
     roots = [data_dir("specs"), *catalog.folders]
     paths = [
@@ -162,7 +160,7 @@ def observations_of(catalog: Catalog) -> tuple[Observation, ...]:
 def seen_at(
     catalog: Catalog, case: Case, row: str, code: Bits
 ) -> Iterator[tuple[Observation, Reading]]:
-    """Yield observations of a row with their readings for a code, shape (1,)."""
+    """Yield a row's observations with their readings for a code, shape (1,)."""
     spec = catalog.specs[case.spec]
     for one in observations_of(catalog):
         program = compile_wrong(spec, case, (one.cause,)) if one.is_of(case, row) else None

@@ -1,7 +1,5 @@
 """Find the causes that explain every answer of a case, right and wrong. Runs in the worker."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -24,7 +22,7 @@ from convcheck.vectors.model import CallSet, Vectors, VectorSet
 
 AnyTrial = Trial | CallTrial
 Ask = Callable[[Any], Any]  # inputs or calls -> answers, if any
-CLOSEST = 3  # causes to report if none fits, and to combine
+CLOSEST = 3  # to report if none fits, and to combine
 _PAIRS = 4
 _KEPT = 64
 _COMPLEMENTS = 40
@@ -36,7 +34,7 @@ class Search:
 
     causes: tuple[Cause, ...]
     catalog: Catalog
-    #: the last diagnoses, with the further inputs and the answers to them
+    #: the last diagnoses, with further inputs and answers
     known: dict[Hashable, tuple[list[tuple[Bits, Bits | None]], CaseDiagnosis]] = field(
         default_factory=dict
     )
@@ -75,9 +73,9 @@ def diagnose(
 
 
 def _known(search: Search, trial: Trial, ask: Ask | None) -> CaseDiagnosis:
-    """Return the diagnosis of a trial, from the cache if the further answers are equal as well.
+    """Return a trial's diagnosis, from the cache if further answers are equal as well.
 
-    Versions of an operator often have equal rules and answers.
+    An operator's versions often have equal rules and answers.
     """
     if ask is None:
         return _searched(search, trial, None)
@@ -128,9 +126,8 @@ def _key(search: Search, trial: Trial) -> Hashable:
 def fits_of(
     search: Search, vectors: VectorSet, answers: Answers, ask: Ask | None = None
 ) -> tuple[Fit, ...] | None:
-    """Return the causes of a swept case's vectors, with the readings that they fit.
-
-    Returns None if no search applies.
+    """Return the causes of a swept case's vectors with the readings they fit, None if no search
+    applies.
     """
     trial = Trial.of_case(search.catalog, vectors, answers)
     if trial is None:
@@ -195,8 +192,8 @@ def _alone_or_found(
 ) -> Fits:
     """Return single causes that fit, or observed pairs.
 
-    Observed causes win, together with those of attributes or versions. Next are observed pairs that
-    need both causes, then other causes.
+    Observed causes win, with those of attributes or versions. Next are observed pairs that need
+    both causes, then other causes.
     """
     found = [cause for cause in causes if cause.common and explains((cause,))]
     rest = [cause for cause in causes if not cause.common]
@@ -213,7 +210,7 @@ def _alone_or_found(
 def _together(
     trial: AnyTrial, tried: Sequence[Tried], explains: Callable[[Sequence[Cause]], bool]
 ) -> Fits:
-    """Return the first few pairs of causes that together explain all answers.
+    """Return the first few pairs that together explain all answers.
 
     The simpler cause is applied first, unless only the other order fits.
     """
@@ -255,7 +252,7 @@ def _promising_pairs(trial: AnyTrial, tried: Sequence[Tried]) -> Iterator[tuple[
 def given_alone(
     search: Search, case: Case, groups: Sequence[Group], fits: Sequence[Names]
 ) -> tuple[tuple[str, Names], ...]:
-    """Return the causes that explain the example of each failing group, by its digest."""
+    """Return the causes that explain each failing group's example, by its digest."""
     names = tuple(dict.fromkeys(name for fit in fits if len(fit) > 1 for name in fit))
     failing = [group for group in groups if group.verdict in FAILURES and group.examples]
     shown = [one for group in failing if isinstance(one := group.examples[0], Example)]
