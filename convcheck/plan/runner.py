@@ -1,6 +1,4 @@
-"""Run the units of a plan, and yield their results."""
-
-from __future__ import annotations
+"""Run a plan's units, and yield their results."""
 
 import os
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -32,9 +30,9 @@ from convcheck.vectors.model import CallSet, Vectors
 class Workers:
     """The processes that do the work."""
 
-    #: worker processes on this machine; None: one per core
+    #: processes on this machine; None: one per core
     count: int | None = None
-    #: the address of a Dask cluster; None: this machine
+    #: of a Dask cluster; None: this machine
     executor: str | None = None
 
 
@@ -50,7 +48,7 @@ class Done:
 
 @dataclass(frozen=True)
 class Turn:
-    """The run of one of several backends, or why it could not start."""
+    """The run of one of several backends, or why it did not start."""
 
     address: str
     run: RunResult | None
@@ -90,7 +88,7 @@ def run(
     journal: ResultStore | None = None,
     say: Callable[[str], None] = to_stderr,
 ) -> Generator[Event, None, None]:
-    """Run the units of a plan. Yields each result, the backend's name, and restarts as they grow.
+    """Run a plan's units. Yields each result, the backend's name, and restarts as they grow.
 
     Results in the journal come first and are not tested again. `say` reports a backend's one-time
     preparation. Closing the generator ends the workers. Raises UnavailableError or UsageError.
@@ -196,7 +194,7 @@ class Single:
     before: Case | None = None
 
     def vectors(self, case: Case) -> Vectors:
-        """Return the vectors of a case."""
+        """Return a case's vectors."""
         if case == self.one.case:
             return self.one
         if self.spec is None or isinstance(self.one, CallSet):

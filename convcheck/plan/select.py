@@ -1,7 +1,5 @@
 """Select cases by patterns, and take parts of a run."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
@@ -30,7 +28,7 @@ if TYPE_CHECKING:
     from convcheck.vectors.model import Tier
 
 
-def select(catalog: Catalog, selection: Selection, tier: Tier = "edge") -> list[Case]:
+def select(catalog: Catalog, selection: Selection, tier: "Tier" = "edge") -> list[Case]:
     """Return the selected cases in order. Raises UsageError if a pattern matches nothing.
 
     The exhaustive tier also has whole calls as conversions of their first input.
@@ -41,7 +39,7 @@ def select(catalog: Catalog, selection: Selection, tier: Tier = "edge") -> list[
 
 
 def cases_of_tier(spec: Spec) -> Iterator[Case]:
-    """Yield the cases of a spec in the exhaustive tier."""
+    """Yield a spec's cases in the exhaustive tier."""
     from convcheck.vectors.body.scaled import fixed_cases
 
     for case in cases(spec):
@@ -50,7 +48,7 @@ def cases_of_tier(spec: Spec) -> Iterator[Case]:
 
 
 def select_of(catalog: Catalog, found: list[Case], selection: Selection) -> list[Case]:
-    """Return the selected ones of some cases. Raises UsageError if a pattern matches nothing."""
+    """Return the selected ones of cases. Raises UsageError if a pattern matches nothing."""
     sources, targets = (_types(catalog, words) for words in (selection.sources, selection.targets))
     tests: list[tuple[str, str, Callable[[Case], bool]]] = []
     tests += [("--from", w, _has_source(names)) for w, names in sources.items()]
@@ -146,7 +144,7 @@ def _nothing(option: str, word: str, selection: Selection, found: Sequence[Case]
 
 
 def excerpt_of(result: RunResult, catalog: Catalog, selection: Selection) -> RunResult:
-    """Return the run with the selected cases alone. Raises UsageError if there are none."""
+    """Return the run with selected cases alone. Raises UsageError for none."""
     specs = {spec.id for spec in select_specs(catalog, selection.specs)} if selection.specs else ()
     asked = [one.case for one in result.cases if not specs or one.case.spec in specs]
     if not asked:
@@ -164,9 +162,9 @@ def _whole(result: RunResult) -> WholeRun:
 
 
 def of_finding(result: RunResult, named: str) -> RunResult:
-    """Return the run with the failures of one finding, by its id or first digits.
+    """Return the run with one finding's failures, by its id or first digits.
 
-    Raises UsageError unless exactly one finding matches.
+    Raises UsageError unless exactly one matches.
     """
     ids = {one for case in result.cases for one in _ids(case)}
     found = sorted(one for one in ids if named and one.startswith(named.lower()))
@@ -202,10 +200,10 @@ def of_cause(result: RunResult, named: str) -> RunResult:
 
 
 def explanations_of(result: RunResult, named: str) -> list[Explanation]:
-    """Return the explanations that contain a cause, the shortest first.
+    """Return the explanations that contain a cause, shortest first.
 
-    `named` is a letter or a name, or several joined, such as A+C. A cause also matches the
-    explanations that no input distinguishes from it. Raises UsageError.
+    `named` is a letter or a name, or several joined, such as A+C. A cause also matches explanations
+    that no input distinguishes from it. Raises UsageError.
     """
     diagnosis = gathered(result.cases, result.causes)
     told = list(with_letters(diagnosis.explanations, result.whole.letters if result.whole else {}))
@@ -231,7 +229,7 @@ def _names(causes: Sequence[CauseInWords]) -> set[str]:
 
 
 def shown_example(result: RunResult, named: str) -> tuple[Case, Example | CallExample]:
-    """Return the case and first example of a finding. Raises UsageError if it has none."""
+    """Return a finding's case and first example. Raises UsageError if it has none."""
     for one in of_finding(result, named).cases:
         for group in one.groups:
             if group.examples:
