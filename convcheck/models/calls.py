@@ -1,10 +1,8 @@
-"""Judge the whole calls of a model.
+"""Judge a model's whole calls.
 
-Known arguments are evaluated as they occur. Otherwise edge vectors, vectors for a known scale, and
-the ends of known ranges are.
+Known arguments are evaluated as they occur, otherwise edge vectors, vectors for a known scale, and
+ends of known ranges.
 """
-
-from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -62,11 +60,11 @@ class Judged:
     """The judgement on some inputs of a conversion."""
 
     rows: tuple[RowOfInputs, ...]
-    #: whether these are all inputs that may occur
+    #: these are all inputs that may occur
     every: bool
-    #: whether it holds for all inputs that may occur
+    #: it holds for all inputs that may occur
     proven: bool
-    #: whether the destination has all finite numbers that may occur
+    #: the destination has all finite numbers that may occur
     held: bool
     #: 'value' or 'call'
     of: str = "value"
@@ -88,12 +86,12 @@ class Judged:
 
 
 Row = tuple[str, InputClass]  # name, and class of its inputs
-_EVERY = 16  # up to this number of bits, all codes of a first input are evaluated
+_EVERY = 16  # bits of a fully evaluated first input
 _MOST = 1 << 20  # elements to evaluate in full
 _AT_ONCE = 1 << 16  # elements in a batch
 _SETS = 2  # of the other inputs, to derive data for
 _CALLS = 4096  # calls to combine from possible arguments
-_LONG = 1 << 12  # elements of a sequence; above, only lengths are compared
+_LONG = 1 << 12  # elements; above, only lengths are compared
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +101,7 @@ class Argument:
     name: str
     dtype: DType
     known: KnownValues
-    #: its codes if it is constant or was recorded, else None
+    #: its codes if constant or recorded
     tensor: Codes | None = None
 
     @property
@@ -127,7 +125,7 @@ def arguments_of_node(spec: Spec, case: Case, node: ModelNode) -> tuple[Argument
 def arguments_that_occurred(
     arguments: Sequence[Argument], node: ModelNode, data: Mapping[str, Bits]
 ) -> tuple[Argument, ...] | None:
-    """Return the inputs as recorded, None if one is unknown or none was recorded."""
+    """Return the inputs as recorded, None if any is missing."""
     given = [name for name in node.inputs if name]
     found = tuple(
         replace(one, known=ANYTHING, tensor=cast(Codes, data.get(name, one.tensor)))
@@ -140,7 +138,7 @@ def arguments_that_occurred(
 def judge_node_calls(
     corpus: Corpus, cases: Sequence[Case], node: ModelNode, arguments: Sequence[Argument]
 ) -> Judged:
-    """Judge the calls of a node. `cases` are those of its types and attributes.
+    """Judge a node's calls. `cases` are those of its types and attributes.
 
     Raises UsageError for recorded arguments that do not broadcast.
     """
@@ -173,7 +171,7 @@ def _told(arguments: Sequence[Argument], codes: Sequence[int]) -> str:
 @dataclass(frozen=True)
 class _Elements:
     columns: tuple[Codes, ...]
-    #: whether no others can occur
+    #: no others can occur
     every: bool
 
 
@@ -370,7 +368,7 @@ def _judged_sequences(
 
 
 def _row_of_sequence(compiled: FormulaCalls, call: Call) -> Row | None:
-    """Return the row of a call. For a long one, compare lengths; None if elements may differ."""
+    """Return a call's row. For a long one, compare lengths; None if elements may differ."""
     lengths = compiled.lengths(call)
     if max(lengths, default=0) <= _LONG:
         return _row_of_call(compiled.decisions, compiled.expect(call))
@@ -394,7 +392,7 @@ def _sequences_that_may(
         seen = np.array([int(c[at]) for c in calls if not c[at].ndim], one.fmt.storage)
         seen = seen[may_occur(one.fmt, seen, one.known)]
         each.append(np.unique(np.concatenate([_ends(one), seen])))
-    while prod(map(len, each)) > _CALLS:  # thin out the longest list
+    while prod(map(len, each)) > _CALLS:  # thin the longest list
         longest = max(range(len(each)), key=lambda at: len(each[at]))
         each[longest] = each[longest][::2]
     put = [tuple(np.array(code) for code in codes) for codes in product(*each)]

@@ -1,10 +1,8 @@
-"""Find the conversions of a model, and judge the inputs that may occur.
+"""Find a model's conversions, and judge the inputs that may occur.
 
 Inputs of up to 16 bits and known values are evaluated completely, otherwise edge vectors and ends
 of ranges. The rest follows from the natures of case words and the formats.
 """
-
-from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -59,9 +57,9 @@ class ModelConversion:
     spec: Spec | None
     inputs: Types
     outputs: Types
-    #: the cases of its types; several shapes for a whole call
+    #: of its types; several shapes for a whole call
     cases: tuple[Case, ...]
-    #: known values of its first input; unused for a whole call
+    #: of its first input; unused for a whole call
     known: KnownValues = ANYTHING
     #: on inputs that may occur; absent without a case
     judged: Judged | None = None
@@ -83,7 +81,7 @@ class ModelConversion:
     def reaches(self, row: str) -> bool:
         """Return whether a row may occur."""
         if self.judged is None or not self.judged.proven or self.arguments:
-            return True  # reports name the rows of whole calls differently
+            return True  # reports name rows of calls differently
         return any(one.name == row for one in self.judged.rows)
 
 
@@ -95,7 +93,7 @@ def converting(graph: ModelGraph, catalog: Catalog) -> list[ModelNode]:
 
 @dataclass(frozen=True)
 class RulesForModel:
-    """Judges the nodes of a model. Caches similar nodes."""
+    """Judges a model's nodes. Caches similar ones."""
 
     corpus: Corpus
     opset: int
@@ -292,12 +290,12 @@ class BackendFacts:
     """The report on a conversion."""
 
     name: str
-    #: the most serious of its cases; absent if it was not run
+    #: of its most serious case; absent if not run
     verdict: Verdict | None
     rows: tuple[RowOfBackend, ...]
-    #: the causes that explain all answers, in words
+    #: that explain all answers, in words
     causes: tuple[str, ...] = ()
-    #: whether a failing case has no cause
+    #: a failing case has no cause
     unexplained: bool = False
 
     @property
@@ -329,9 +327,8 @@ def facts_of(
 def differing_rows(
     one: ModelConversion, runs: Sequence[tuple[str, RunResult]]
 ) -> Iterator[tuple[str, str]]:
-    """Yield names and a possible row: 'ort, openvino' and 'float-to-float / else'.
-
-    Their answers differ for the same vectors.
+    """Yield names and a possible row, 'ort, openvino' and 'float-to-float / else', whose answers to
+    equal vectors differ.
     """
     for (first, a), (second, b) in combinations(runs, 2):
         if _vectors(one, a) == _vectors(one, b):

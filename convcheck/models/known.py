@@ -1,9 +1,7 @@
-"""Infer the possible values of a tensor, never too few.
+"""Infer a tensor's possible values, never too few.
 
 Constants are known. Some operators bound their output, others pass values on.
 """
-
-from __future__ import annotations
 
 import math
 from collections.abc import Mapping
@@ -41,7 +39,7 @@ class KnownValues:
 
     low: float = -math.inf
     high: float = math.inf
-    #: all possible codes, or texts; absent if unknown
+    #: all possible codes, or texts
     codes: Bits | None = None
     #: the source in a word, or ''
     why: str = ""
@@ -182,7 +180,7 @@ def _at_most(fmt: Float, size: float) -> int:
 
 
 def holds_all(source: Numeric, target: Numeric, known: KnownValues) -> bool:
-    """Return whether the destination has every possible finite number, by its parameters."""
+    """Return whether a destination has every possible finite number, by its parameters."""
     if isinstance(target, Float) and not target.zero:
         return source == target
     if isinstance(source, Bool):
