@@ -1,7 +1,5 @@
 """Write, update and apply lists of known failures."""
 
-from __future__ import annotations
-
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -155,10 +153,7 @@ def baseline(result: RunResult) -> Written:
 def updated(
     result: RunResult, known: KnownList, every: Every, today: date, prune: bool = False
 ) -> Written:
-    """Update a list, or only `prune` what no longer fails.
-
-    Reasons, issues, dates, comments and entries about other runs are kept.
-    """
+    """Update a list, or only `prune` what no longer fails. All else is kept."""
     free = released(result)
     comparison = compare(free, known, every, today)
     findings = comparison.findings
@@ -208,7 +203,7 @@ def _joined(text: str, edits: Sequence[_Edit], new: Sequence[str]) -> str:
         table = edit.table
         start, end = table.place.line - 1, table.last
         if not edit.text:
-            start -= table.lead if table.lead < start else 0  # line 1 comments are the file's
+            start -= table.lead if table.lead < start else 0  # line 1 is the file's
             end += end < len(lines) and not lines[end].strip()
         lines[start:end] = lines_of(edit.text)
     while lines and not lines[-1].strip():

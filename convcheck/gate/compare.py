@@ -1,7 +1,5 @@
 """Compare known failures with a run."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -224,7 +222,7 @@ class Comparison:
 
 
 def compare(result: RunResult, known: KnownList, every: Every, today: date) -> Comparison:
-    """Compare a list with a run. Raises UsageError for a run of the user's own inputs."""
+    """Compare a list with a run. Raises UsageError for a user's own inputs."""
     if result.own_inputs:
         hint = "run it without --inputs"
         raise UsageError("known failures do not apply to a run with --inputs", hint=hint)
@@ -237,7 +235,7 @@ def compare(result: RunResult, known: KnownList, every: Every, today: date) -> C
     return Comparison(failures, tuple(findings), taken, ids)
 
 
-def version_of(text: str) -> Version | None:
+def version_of(text: str) -> "Version | None":
     """Return the first version number in a text, if any."""
     from packaging.version import InvalidVersion, Version
 

@@ -3,8 +3,6 @@
 [[known]] and [[judged]] name cases in braces. Only waivers may have globs.
 """
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -142,7 +140,7 @@ def _is_comment(line: str) -> bool:
 
 KNOWN, WAIVER, JUDGED = KINDS = "known", "waiver", "judged"
 OF_A_RULE = ("rule", "verdict", "corpus", "count", "digest")
-# required and optional keys of each kind of entry
+# required and optional keys of entries
 _KEYS = {
     KNOWN: (("case", "rule", "verdict", "tier", "corpus", "count", "reason"),
             ("digest", "issue", "until", "backend")),
@@ -174,7 +172,7 @@ class KnownEntry:
     names: tuple[CaseName, ...]
     #: The causes that together give every answer; () for an entry of a rule.
     cause: Names
-    backend: SpecifierSet | None
+    backend: "SpecifierSet | None"
     #: Rule and row as in reports; '' for a case that failed as a whole.
     rule: str = ""
     verdict: Verdict | None = None
@@ -201,7 +199,7 @@ class KnownEntry:
         """Its file and line."""
         return self.table.place
 
-    def concerns(self, tier: str, version: Version | None) -> bool:
+    def concerns(self, tier: str, version: "Version | None") -> bool:
         """Return whether it applies to a tier and version."""
         if self.tier not in ("", tier):
             return False
@@ -223,7 +221,7 @@ class KnownList:
     judged: tuple[CaseName, ...] = ()
 
 
-def read_known(path: str, catalog: Catalog) -> KnownList:
+def read_known(path: str, catalog: "Catalog") -> KnownList:
     """Read known failures. Raises UsageError with file and line, SpecError for the causes."""
     text, tables = read_tables(path, KINDS, "a list of known failures, in TOML")
     for table in tables:
@@ -251,7 +249,7 @@ def _names(table: Table) -> Iterator[CaseName]:
         yield CaseName(name, place, tuple(ids_of(name, place)))
 
 
-def _check_causes(entries: Sequence[KnownEntry], catalog: Catalog) -> None:
+def _check_causes(entries: Sequence[KnownEntry], catalog: "Catalog") -> None:
     if not entries:
         return
     from convcheck.causes.catalogue import causes_of
@@ -281,7 +279,7 @@ def _texts(value: Any) -> tuple[str, ...]:
     return tuple(texts) if fits else ()
 
 
-def _versions(text: Any) -> SpecifierSet | None:
+def _versions(text: Any) -> "SpecifierSet | None":
     if not isinstance(text, str):
         return None
     from packaging.specifiers import InvalidSpecifier, SpecifierSet

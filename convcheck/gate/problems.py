@@ -1,7 +1,5 @@
 """Report problems of a list, with corrected entries."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
@@ -90,9 +88,10 @@ def _quoted(text: str) -> str:
 def rewritten(
     entry: KnownEntry, names: Sequence[str], now: FailureCounts | None, corpus: str, late: bool
 ) -> str:
-    """Write an entry with other names, tally and corpus, and keep all else.
+    """Write an entry with other names, tally and corpus; all else stays, missing keys are not
+    added.
 
-    Without a tally, only names change. Missing keys are not added. `late` marks the date.
+    Without a tally, only names change. `late` marks the date.
     """
     import tomlkit
 
@@ -109,7 +108,7 @@ def rewritten(
         if key in table and table[key] != value:
             table[key] = value
     if now and table["verdict"].trivia.comment and (said := _ways(now.kinds)):
-        table["verdict"].trivia.comment = f"# {said}"  # convcheck wrote it, and it may be outdated
+        table["verdict"].trivia.comment = f"# {said}"  # convcheck wrote it
     if late and LATE not in table["until"].trivia.comment:
         table["until"].comment(LATE)
     return tomlkit.dumps(document)
@@ -142,7 +141,7 @@ def problem(finding: CheckedEntry, fault: Fault, comparison: Comparison) -> Prob
 
 
 def repaired(finding: CheckedEntry, late: bool = False) -> str:
-    """Write a corrected entry. If the run lacks cases, only names change. `late` marks the date."""
+    """Write a corrected entry, only its names if the run lacks cases. `late` marks the date."""
     entry, now = finding.entry, finding.now
     if finding.away or entry.cause:
         return rewritten(entry, finding.names, None, "", late)
