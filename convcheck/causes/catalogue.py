@@ -129,10 +129,8 @@ class Observation:
     runtime: str
     release: str
     backend: str
-    #: without a version
-    operator: str
-    #: rule and row: 'float-to-fixed / nan'
-    row: str
+    operator: str  # without a version
+    row: str  # rule and row: 'float-to-fixed / nan'
     sources: frozenset[str]
     targets: frozenset[str]
     cause: Cause

@@ -39,8 +39,7 @@ class Explanation:
 
     causes: tuple[CauseInWords, ...]
     cases: tuple[CaseResult, ...]
-    #: causes that explain all these cases as well
-    others: tuple[tuple[CauseInWords, ...], ...]
+    others: tuple[tuple[CauseInWords, ...], ...]  # causes that explain all these cases as well
 
     @property
     def answers(self) -> int:
@@ -97,8 +96,7 @@ class Explanation:
 class Diagnosis:
     """The causes of a run."""
 
-    #: the most harmful first
-    explanations: tuple[Explanation, ...]
+    explanations: tuple[Explanation, ...]  # the most harmful first
     unexplained: tuple[CaseResult, ...]
     judged: tuple[Case, ...]
 
@@ -298,8 +296,7 @@ class SharedCause:
     """A cause, or two together, of one or more backends."""
 
     causes: tuple[CauseInWords, ...]
-    #: backend -> what the cause explains there
-    sides: Mapping[str, tuple[Explanation, ...]]
+    sides: Mapping[str, tuple[Explanation, ...]]  # backend -> what the cause explains there
 
     def cases(self, name: str) -> int:
         """Return the number of a backend's cases that it explains."""

@@ -32,10 +32,8 @@ class Mutant:
 
     case: Case
     cause: Cause
-    #: vectors, or calls, that catch it
-    caught: int
-    #: an input that shows it, if no vector does
-    witness: str | None = None
+    caught: int  # vectors, or calls, that catch it
+    witness: str | None = None  # an input that shows it, if no vector does
 
     @property
     def says(self) -> str:
@@ -120,8 +118,7 @@ class Score:
     cases: int
     observable: int
     missed: tuple[Mutant, ...]
-    #: of each cause the mutant with fewest catches, sorted
-    weakest: tuple[Mutant, ...]
+    weakest: tuple[Mutant, ...]  # of each cause the mutant with fewest catches, sorted
 
     @property
     def caught(self) -> int:

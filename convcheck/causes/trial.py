@@ -59,13 +59,10 @@ class Trial:
     spec: Spec
     case: Case
     points: Points
-    #: the answers; arbitrary for a refusal
-    got: Bits
+    got: Bits  # the answers; arbitrary for a refusal
     refused: Mask
-    #: the expectation under each reading
-    readings: Sequence[Reading]
-    #: only whole vectors are wrong: causes need not explain a tail
-    whole: bool = False
+    readings: Sequence[Reading]  # the expectation under each reading
+    whole: bool = False  # only whole vectors are wrong: causes need not explain a tail
 
     @staticmethod
     def of_case(catalog: Catalog, vectors: VectorSet, answers: Answers) -> "Trial | None":
@@ -266,11 +263,9 @@ class CallTrial:
     calls: CallSet
     answers: Answers
     index: Index
-    #: judged and wrong elements of each answer
-    sizes: Index
+    sizes: Index  # judged and wrong elements of each answer
     counts: Index
-    #: calls that are vectors; others are hold-out
-    first: int = 0
+    first: int = 0  # calls that are vectors; others are hold-out
     whole = False
 
     @staticmethod

@@ -60,14 +60,10 @@ class Judged:
     """The judgement on some inputs of a conversion."""
 
     rows: tuple[RowOfInputs, ...]
-    #: these are all inputs that may occur
-    every: bool
-    #: it holds for all inputs that may occur
-    proven: bool
-    #: the destination has all finite numbers that may occur
-    held: bool
-    #: 'value' or 'call'
-    of: str = "value"
+    every: bool  # these are all inputs that may occur
+    proven: bool  # it holds for all inputs that may occur
+    held: bool  # the destination has all finite numbers that may occur
+    of: str = "value"  # 'value' or 'call'
 
     @property
     def kind(self) -> InputClass:
@@ -101,8 +97,7 @@ class Argument:
     name: str
     dtype: DType
     known: KnownValues
-    #: its codes if constant or recorded
-    tensor: Codes | None = None
+    tensor: Codes | None = None  # its codes if constant or recorded
 
     @property
     def fmt(self) -> Numeric:
@@ -171,8 +166,7 @@ def _told(arguments: Sequence[Argument], codes: Sequence[int]) -> str:
 @dataclass(frozen=True)
 class _Elements:
     columns: tuple[Codes, ...]
-    #: no others can occur
-    every: bool
+    every: bool  # no others can occur
 
 
 def _judged_elements(

@@ -57,14 +57,10 @@ class ModelConversion:
     spec: Spec | None
     inputs: Types
     outputs: Types
-    #: of its types; several shapes for a whole call
-    cases: tuple[Case, ...]
-    #: of its first input; unused for a whole call
-    known: KnownValues = ANYTHING
-    #: on inputs that may occur; absent without a case
-    judged: Judged | None = None
-    #: on recorded inputs; absent without any
-    occurred: Judged | None = None
+    cases: tuple[Case, ...]  # of its types; several shapes for a whole call
+    known: KnownValues = ANYTHING  # of its first input; unused for a whole call
+    judged: Judged | None = None  # on inputs that may occur; absent without a case
+    occurred: Judged | None = None  # on recorded inputs; absent without any
     arguments: tuple[Argument, ...] = ()
 
     @property
@@ -97,8 +93,7 @@ class RulesForModel:
 
     corpus: Corpus
     opset: int
-    #: tensor -> recorded codes
-    data: Mapping[str, Bits]
+    data: Mapping[str, Bits]  # tensor -> recorded codes
     #: by spec, types and attributes
     _cases: dict[Hashable, tuple[Case, ...]] = field(default_factory=dict)
     #: by case id and range of the input
@@ -290,13 +285,10 @@ class BackendFacts:
     """The report on a conversion."""
 
     name: str
-    #: of its most serious case; absent if not run
-    verdict: Verdict | None
+    verdict: Verdict | None  # of its most serious case; absent if not run
     rows: tuple[RowOfBackend, ...]
-    #: that explain all answers, in words
-    causes: tuple[str, ...] = ()
-    #: a failing case has no cause
-    unexplained: bool = False
+    causes: tuple[str, ...] = ()  # that explain all answers, in words
+    unexplained: bool = False  # a failing case has no cause
 
     @property
     def fails(self) -> bool:

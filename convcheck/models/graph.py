@@ -27,8 +27,7 @@ _HINT = "an ONNX model, as `onnx.save` writes it: MODEL.onnx"
 class Scope:
     """A graph or subgraph."""
 
-    #: '' for the model's graph, LOOP/body/ for a body
-    path: str
+    path: str  # '' for the model's graph, LOOP/body/ for a body
     outer: "Scope | None"
     #: absent for an unknown type, or no tensor
     types: dict[str, DType | None] = field(default_factory=dict)
@@ -37,8 +36,7 @@ class Scope:
     constants: "dict[str, TensorProto]" = field(default_factory=dict)
     makers: "dict[str, ModelNode]" = field(default_factory=dict)
     given: set[str] = field(default_factory=set)
-    #: cache of known values
-    found: dict[str, Any] = field(default_factory=dict)
+    found: dict[str, Any] = field(default_factory=dict)  # cache of known values
 
     def holder(self, name: str) -> "Scope | None":
         """Return the innermost graph with this tensor."""
@@ -67,17 +65,12 @@ class Scope:
 class ModelNode:
     """A node."""
 
-    #: its name, or its first output
-    name: str
-    #: without domain
-    op: str
-    #: '' for ONNX
-    domain: str
-    #: '' for an omitted input
-    inputs: tuple[str, ...]
+    name: str  # its name, or its first output
+    op: str  # without domain
+    domain: str  # '' for ONNX
+    inputs: tuple[str, ...]  # '' for an omitted input
     outputs: tuple[str, ...]
-    #: integers, texts and floats only
-    attributes: Mapping[str, Value | float]
+    attributes: Mapping[str, Value | float]  # integers, texts and floats only
     scope: Scope
 
     @property
@@ -90,10 +83,8 @@ class ModelNode:
 class ModelGraph:
     """The nodes of a model."""
 
-    #: nodes of subgraphs follow the node with the subgraph
-    nodes: tuple[ModelNode, ...]
-    #: 0 for none
-    opset: int
+    nodes: tuple[ModelNode, ...]  # nodes of subgraphs follow the node with the subgraph
+    opset: int  # 0 for none
     functions: int
     remarks: tuple[str, ...]
 

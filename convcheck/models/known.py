@@ -39,10 +39,8 @@ class KnownValues:
 
     low: float = -math.inf
     high: float = math.inf
-    #: all possible codes, or texts
-    codes: Bits | None = None
-    #: the source in a word, or ''
-    why: str = ""
+    codes: Bits | None = None  # all possible codes, or texts
+    why: str = ""  # the source in a word, or ''
 
     @property
     def is_bounded(self) -> bool:

@@ -30,10 +30,8 @@ class Float:
     mantissa: int
     bias: int
     nan: NanCodes
-    #: exponent all ones with mantissa 0 is infinity
-    infinity: bool = False
-    #: -0 has a code
-    negative_zero: bool = True
+    infinity: bool = False  # exponent all ones with mantissa 0 is infinity
+    negative_zero: bool = True  # -0 has a code
     signed: bool = True
     zero: bool = True
 
@@ -158,8 +156,7 @@ class Opaque(Int):
 class Bool:
     """A boolean in one byte: the numbers 0 and 1."""
 
-    #: width of the value; a code takes a byte
-    bits: int = 1
+    bits: int = 1  # width of the value; a code takes a byte
     signed: bool = False
     mask: int = 1
     max: Fraction = Fraction(1)

@@ -56,14 +56,10 @@ class Numbers:
 
     #: FINITE, INFINITY or NAN
     kind: NDArray[np.uint8]
-    #: zeros and infinities have a sign
-    sign: NDArray[np.bool_]
-    #: of the leading one; only for finite nonzero numbers
-    exponent: NDArray[np.int64]
-    #: leading one at bit 63; 0 for zero
-    significand: NDArray[np.uint64]
-    #: bits below bit 0 were cut off
-    sticky: NDArray[np.bool_] | None = None
+    sign: NDArray[np.bool_]  # zeros and infinities have a sign
+    exponent: NDArray[np.int64]  # of the leading one; only for finite nonzero numbers
+    significand: NDArray[np.uint64]  # leading one at bit 63; 0 for zero
+    sticky: NDArray[np.bool_] | None = None  # bits below bit 0 were cut off
 
     def __len__(self) -> int:
         return len(self.kind)

@@ -31,11 +31,9 @@ _WIDEST = Int(_KEPT, signed=False)
 class Parts(NamedTuple):
     """The fractions ``top * 2^exponent / bottom``, arrays of shape (n,)."""
 
-    #: signed; 1 or -1 if not finite
-    top: Integers
+    top: Integers  # signed; 1 or -1 if not finite
     exponent: NDArray[np.int64]
-    #: at least 1
-    bottom: Integers
+    bottom: Integers  # at least 1
 
 
 @dataclass(frozen=True)
@@ -44,8 +42,7 @@ class Rational:
 
     #: FINITE, INFINITY or NAN
     kind: NDArray[np.uint8]
-    #: zeros and infinities have a sign
-    sign: Mask
+    sign: Mask  # zeros and infinities have a sign
     #: Numbers if 64 bits suffice
     value: Parts | Numbers
 

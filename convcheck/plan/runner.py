@@ -30,10 +30,8 @@ from convcheck.vectors.model import CallSet, Vectors
 class Workers:
     """The processes that do the work."""
 
-    #: processes on this machine; None: one per core
-    count: int | None = None
-    #: of a Dask cluster; None: this machine
-    executor: str | None = None
+    count: int | None = None  # processes on this machine; None: one per core
+    executor: str | None = None  # of a Dask cluster; None: this machine
 
 
 @dataclass(frozen=True)

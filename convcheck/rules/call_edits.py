@@ -51,13 +51,10 @@ class StepsEdit:
     lines: Mapping[str, Changes]  # line -> its changes
     reading: Changes  # of each reading
     rounds: str  # the mode to the first input's type, '' for the spec's
-    #: inputs whose types have to be equal, else refused
-    equal: tuple[str, ...]
-    #: only elements change that share no byte with one of the same scale
-    unpaired: bool
+    equal: tuple[str, ...]  # inputs whose types have to be equal, else refused
+    unpaired: bool  # only elements change that share no byte with one of the same scale
     inputs: Mapping[str, tuple[Hop, ...]]  # input -> its hops
-    #: one of MEETINGS, and the input that it is for, '' for all
-    meets: tuple[str, str] | None
+    meets: tuple[str, str] | None  # one of MEETINGS, and the input that it is for, '' for all
 
 
 @dataclass(frozen=True)
@@ -76,8 +73,7 @@ class MatrixEdit:
     body: ClassVar[str] = "matrix"
 
     cells: tuple[CellEdit, ...]  # the first with a pair decides
-    #: an output with a subnormal has +0 in its place and for zeros
-    flushes: bool
+    flushes: bool  # an output with a subnormal has +0 in its place and for zeros
 
 
 CallEdit = FormulaEdit | StepsEdit | MatrixEdit

@@ -32,8 +32,7 @@ class Hop:
 
     type: DType | str  # a type, or a word
     round: str = NEAREST
-    #: of a number that the type cannot hold, one of BEYOND
-    beyond: str = BEYOND[0]
+    beyond: str = BEYOND[0]  # of a number that the type cannot hold, one of BEYOND
     subnormals: str = ""  # one of SUBNORMALS, or ''
     no_specials: bool = False  # infinities and NaNs are numbers past the largest
     normal_only: bool = False  # numbers outside the normal range stay

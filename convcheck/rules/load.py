@@ -327,8 +327,7 @@ class Promise:
     """A runtime's promise about its graphs in some settings."""
 
     when: tuple[tuple[str, tuple[str, ...]], ...]  # backend option -> values
-    #: casts may be removed, else graphs equal their nodes one by one
-    leaves_out: bool
+    leaves_out: bool  # casts may be removed, else graphs equal their nodes one by one
     floats_as: str  # may hold intermediate floats, or ''
     text: str
     document: str  # title and section, with the date of access

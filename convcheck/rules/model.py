@@ -95,8 +95,7 @@ class Rounding:
 
     mode: str = ""
     by: str = ""
-    #: values of `by` -> modes
-    modes: tuple[tuple[str, str], ...] = ()
+    modes: tuple[tuple[str, str], ...] = ()  # values of `by` -> modes
 
 
 @dataclass(frozen=True)
@@ -104,12 +103,10 @@ class Rule:
     """A table and its condition."""
 
     name: str
-    #: 'from', 'to' or an attribute -> allowed words
-    when: tuple[tuple[str, frozenset[Value]], ...]
+    when: tuple[tuple[str, frozenset[Value]], ...]  # 'from', 'to' or an attribute -> allowed words
     same_type: bool  # only converts a type to itself
     rounding: Rounding
-    #: key of `when` -> entries of columns
-    columns: tuple[tuple[str, tuple[Value, ...]], ...]
+    columns: tuple[tuple[str, tuple[Value, ...]], ...]  # key of `when` -> entries of columns
     rows: tuple[Row, ...]
     level: Level
     cite: Cite  # of cells without one
@@ -140,8 +137,7 @@ class Attribute:
 
     name: str
     kind: Literal["int", "string", "bool"]
-    #: the type variable whose type it holds, as ONNX Cast's `to`; ids omit it
-    carries: str
+    carries: str  # the type variable whose type it holds, as ONNX Cast's `to`; ids omit it
     values: tuple[Value, ...]
     default: Value | None  # None for a required attribute
     applies: TypeNames | None  # destinations, None for all
@@ -259,8 +255,7 @@ class Uncovered:
 
     sources: tuple[DType, ...]
     targets: tuple[DType, ...]
-    #: if empty, all pairs that no list has
-    values: tuple[tuple[str, tuple[Value, ...]], ...]
+    values: tuple[tuple[str, tuple[Value, ...]], ...]  # if empty, all pairs that no list has
     rule: Rule
 
 
@@ -283,16 +278,13 @@ class Case:
     inputs: tuple[DType, ...]
     outputs: tuple[DType, ...]  # empty if types are the answer
     attributes: Attributes  # those in the id, in order
-    #: that carry the output's type -> 'int' or 'string'
-    carried: tuple[tuple[str, str], ...] = ()
+    carried: tuple[tuple[str, str], ...] = ()  # that carry the output's type -> 'int' or 'string'
     refusal: bool = False  # a refusal is accepted
     layout: str = ""  # of a call, '' for the only one
     ranks: tuple[int, ...] = ()  # of a call's inputs, empty for elements
-    #: the inputs' types imply the output's, which the id omits
-    bound: bool = False
+    bound: bool = False  # the inputs' types imply the output's, which the id omits
     shapes: Shapes | None = None  # None for all
-    #: the text excludes it: an answer may have any form
-    outside: bool = False
+    outside: bool = False  # the text excludes it: an answer may have any form
     hops: "tuple[Case, ...]" = ()  # casts of a chain's graph
     #: layout of that graph, and backend options: input=constant, middle=hidden
     setting: tuple[tuple[str, str], ...] = ()
@@ -451,8 +443,7 @@ class Spec:
     place: Place
     likes: tuple[str, ...] = ()  # that only contribute their type
     layouts: tuple[Layout, ...] = ()
-    #: input types tested with each output type
-    combinations: tuple[tuple[str, ...], ...] = ()
+    combinations: tuple[tuple[str, ...], ...] = ()  # input types tested with each output type
     calls: Mapping[str, Calling] = field(default_factory=dict)  # by runtime
     pairs: Pairs | None = None  # None for all
     shapes: Shapes | None = None  # None for all

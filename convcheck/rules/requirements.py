@@ -21,8 +21,7 @@ class Requirements:
     name: str
     title: str
     date: str
-    #: case id -> a cause that the case catches
-    members: Mapping[str, str]
+    members: Mapping[str, str]  # case id -> a cause that the case catches
     node: Node
 
     @cached_property

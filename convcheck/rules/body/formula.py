@@ -132,8 +132,7 @@ class FormulaRule:
     agreed: Level  # if elements are rounded and all readings agree
     cite: Cite  # on the elements
     differing: Cite  # on their difference
-    #: an answer between the readings, widened by one ulp, is tolerated
-    between: bool
+    between: bool  # an answer between the readings, widened by one ulp, is tolerated
     readings: tuple[tuple[FormulaWay, FormulaWay], ...]  # (length, element)
     place: Place
 

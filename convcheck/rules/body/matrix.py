@@ -107,8 +107,7 @@ class MatrixTable:
     """A table of a matrix: a triangle, or a square with ranks."""
 
     name: str
-    #: attribute -> values
-    when: tuple[tuple[str, frozenset[Value]], ...]
+    when: tuple[tuple[str, frozenset[Value]], ...]  # attribute -> values
     ranks: tuple[str, ...]  # of a square's rows and columns
     types: tuple[str, ...]
     cells: Mapping[tuple[str, str], MatrixCell]  # (row type, column type) -> cell
@@ -132,8 +131,7 @@ class Matrix(Body):
 
     name = "matrix"
     gives_types = True
-    #: that allow what `!` marks
-    refused_unless: tuple[tuple[str, str], ...]
+    refused_unless: tuple[tuple[str, str], ...]  # that allow what `!` marks
     targets: Mapping[str, str]  # '$u64' -> the attribute with the type
     named: Mapping[str, DType]  # by the spelling of the spec's runtime
     tables: tuple[MatrixTable, ...]  # the first with a pair decides

@@ -68,8 +68,7 @@ class StepsLine:
     exact: bool = field(default=False, metadata=LATER)  # it has no rounding
     #: the operand is rounded to it (to odd), by default to the arithmetic's type
     taken_as: DType | None = field(default=None, metadata=LATER)
-    #: set by a cause
-    through: tuple[Hop, ...] = field(default=(), metadata=LATER)
+    through: tuple[Hop, ...] = field(default=(), metadata=LATER)  # set by a cause
     conversions: tuple[DType, ...] = field(default=(), metadata=LATER)
     #: the first that holds replaces the expression
     branches: tuple[Branch, ...] = field(default=(), metadata=LATER)
@@ -106,12 +105,9 @@ class StepsReading:
     exact: bool = field(default=False, metadata=LATER)
     #: the input or output with that type, '' for the first input
     of: str = field(default="", metadata=LATER)
-    #: the attribute that names it
-    by: str = field(default="", metadata=LATER)
-    #: its values -> types
-    named: tuple[tuple[str, DType], ...] = field(default=(), metadata=LATER)
-    #: inputs rounded first
-    operands: tuple[str, ...] = field(default=(), metadata=LATER)
+    by: str = field(default="", metadata=LATER)  # the attribute that names it
+    named: tuple[tuple[str, DType], ...] = field(default=(), metadata=LATER)  # its values -> types
+    operands: tuple[str, ...] = field(default=(), metadata=LATER)  # inputs rounded first
     whole: str = field(default=NEAREST, metadata=LATER)  # the mode of ``round(x)``
     #: wider values within an ulp of a tie of ``round(x)`` are undefined
     open_near_ties: bool = field(default=False, metadata=LATER)
@@ -139,8 +135,7 @@ class OpenElements:
     where: tuple[tuple[str, TypeNames], ...]  # input or output -> types
     cite: Cite
     place: Place
-    #: only the sign of a zero output is free
-    sign_only: bool = field(default=False, metadata=LATER)
+    sign_only: bool = field(default=False, metadata=LATER)  # only the sign of a zero output is free
 
     def is_said_of(self, types: Mapping[str, DType]) -> bool:
         """Return whether it applies to types of inputs and output."""
@@ -202,8 +197,7 @@ class StepsExample:
     layout: str
     attributes: Attributes
     shapes: tuple[tuple[str, Sizes], ...]
-    #: input -> its elements as words, in C order
-    values: tuple[tuple[str, tuple[str, ...]], ...]
+    values: tuple[tuple[str, tuple[str, ...]], ...]  # input -> its elements as words, in C order
     gives: tuple[str, ...]  # elements as words, or dimensions
     place: Place
     to: str = ""  # the output's type, '' if implied
@@ -223,8 +217,7 @@ class Steps(Body):
     free_rest: bool  # a non-finite output is undefined
     outside: tuple[Outside, ...]  # excluded cases, tested nevertheless
     ask: tuple[Words, ...]  # sets of other inputs, each tested with all data
-    #: sets that leave most undefined, tested with little data
-    ask_little: tuple[Words, ...]
+    ask_little: tuple[Words, ...]  # sets that leave most undefined, tested with little data
     examples: tuple[StepsExample, ...]  # of the text, or computed by hand
     place: Place
     undefined: tuple[OpenElements, ...] = field(default=(), metadata=LATER)
@@ -236,8 +229,7 @@ class Steps(Body):
     numbers: tuple[str, ...] = field(default=(), metadata=LATER)
     #: inverse operator, or '', and its other inputs -> inputs here
     undone_by: tuple[str, tuple[tuple[str, str], ...]] = ("", ())
-    #: scalar outputs after the first
-    others: tuple[str, ...] = field(default=(), metadata=LATER)
+    others: tuple[str, ...] = field(default=(), metadata=LATER)  # scalar outputs after the first
     #: inputs to test at the ends of their types
     extremes: tuple[str, ...] = field(default=(), metadata=LATER)
     #: minima and maxima of test tensors, for one input
