@@ -4,7 +4,7 @@ Sources of up to 16 bits are searched in full, wider ones at the boundary tier, 
 edge inputs, and where subnormals carry to a power of two.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache, reduce
 from itertools import combinations
@@ -30,7 +30,6 @@ from convcheck.semantics.expected import (
     UNDEFINED,
     Call,
     CallReading,
-    ExpectedCall,
     ExpectedOutput,
     Reading,
     WrongCall,
@@ -188,13 +187,6 @@ def _differ(case: Case, codes: Bits, one: Reading, other: Reading) -> Mask:
     return np.asarray(differ & _decides(one) & _decides(other))
 
 
-def some_calls(calls: CallSet, index: Iterable[int]) -> CallSet:
-    """Return some of the calls."""
-    index = list(index)
-    some = tuple(calls.calls[i] for i in index)
-    return replace(calls, calls=some, expected=tuple(calls.expected[i] for i in index))
-
-
 def telling_calls(spec: Spec, case: Case, fits: Sequence[Sequence[Cause]]) -> list[Call]:
     """Return calls that wrong implementations answer differently."""
     calls = [call for seed in _SEEDS for call in calls_of(spec, case, "edge", seed)[0]]
@@ -220,7 +212,8 @@ def unseen_calls(spec: Spec, asked: CallSet) -> CallSet:
             new.append(call)
             left -= max(some, 1)
     made = expecting(spec, asked.case, new, asked.coverage)
-    return some_calls(made, [i for i, due in enumerate(made.expected) if _is_decided(due)])
+    undefined = [any(r.pattern == UNDEFINED for r in due.readings) for due in made.expected]
+    return made.take(np.flatnonzero(~np.array(undefined, bool)).tolist())
 
 
 def _others(spec: Spec, asked: CallSet) -> Iterator[Call]:
@@ -243,10 +236,6 @@ def _others(spec: Spec, asked: CallSet) -> Iterator[Call]:
 def bytes_of(call: Call) -> object:
     """Return a key of a call: shapes and contents."""
     return tuple((tensor.shape, tensor.tobytes()) for tensor in call)
-
-
-def _is_decided(due: ExpectedCall) -> bool:
-    return all(reading.pattern != UNDEFINED for reading in due.readings)
 
 
 def _answered_otherwise(one: WrongCall, other: WrongCall, i: int) -> bool:

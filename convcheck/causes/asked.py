@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from convcheck.backends.protocol import Outputs
-from convcheck.causes.apart import bytes_of, some_calls
+from convcheck.causes.apart import bytes_of
 from convcheck.causes.trial import freed
 from convcheck.judge.answers import ANSWERED, CRASHED, Answers, may_refuse
 from convcheck.judge.answers import REFUSED as WAS_REFUSED
@@ -59,31 +59,27 @@ def asked_of(spec: Spec, vectors: VectorSet | CallSet) -> "list[Asked]":
     """Return vectors, with calls in batches."""
     if isinstance(vectors, VectorSet):
         return [AskedInputs.of(spec, vectors.case, vectors.inputs[0])]
-    return [
-        AskedCalls(
-            spec, replace(vectors, calls=vectors.calls[part], expected=vectors.expected[part])
-        )
-        for part in _slices(vectors.calls)
-    ]
+    return [AskedCalls(spec, vectors.take(part)) for part in _batches(vectors.calls)]
 
 
 def asked_calls(spec: Spec, calls: CallSet, more: Sequence[Call]) -> "Iterator[Asked]":
     """Yield further calls in batches."""
     known = set(map(bytes_of, calls.calls))
     others = tuple(call for call in more if bytes_of(call) not in known)
-    for part in _slices(others):
-        yield AskedCalls(spec, expecting(spec, calls.case, others[part], calls.coverage))
+    for part in _batches(others):
+        some = [others[i] for i in part]
+        yield AskedCalls(spec, expecting(spec, calls.case, some, calls.coverage))
 
 
-def _slices(calls: Sequence[Call]) -> Iterator[slice]:
+def _batches(calls: Sequence[Call]) -> Iterator[range]:
     start, size = 0, 0
     for i, call in enumerate(calls):
         size += call[0].size
         if size >= _ELEMENTS:
-            yield slice(start, i + 1)
+            yield range(start, i + 1)
             start, size = i + 1, 0
     if start < len(calls):
-        yield slice(start, len(calls))
+        yield range(start, len(calls))
 
 
 @dataclass(frozen=True)
@@ -222,7 +218,7 @@ def _is_judged_wrong(calls: CallSet, i: int, given: CallReading) -> bool:
     if outputs and state == ANSWERED:
         return is_wrong_answer(calls.expected[i], outputs)
     answers = Answers(np.array([outputs]), np.array([state], np.uint8), {})
-    return judged_call(some_calls(calls, [i]), answers, 0).sort not in (RIGHT, "undefined")
+    return judged_call(calls.take([i]), answers, 0).sort not in (RIGHT, "undefined")
 
 
 def _filled(given: CallReading, due: CallReading) -> CallReading | None:

@@ -6,14 +6,14 @@ from functools import lru_cache
 from itertools import islice
 from math import gcd
 
-from convcheck.causes.apart import some_calls, spread
+from convcheck.causes.apart import spread
 from convcheck.causes.asked import Asked, AskedCalls, AskedInputs
 from convcheck.causes.score import is_of
 from convcheck.errors import Place, SpecError
 from convcheck.numerics.number import Bits
 from convcheck.rules.cases import cases
 from convcheck.rules.causes import Cause, CauseFile, cause_files, read_causes
-from convcheck.rules.load import OBSERVATIONS, Catalog, data_dir
+from convcheck.rules.load import OBSERVATIONS, Catalog, files_in
 from convcheck.rules.model import Case, Spec, op_and_version, version_key
 from convcheck.rules.source import Node, read_all, read_yaml, refuse
 from convcheck.rules.types import Types
@@ -119,7 +119,7 @@ def _asked(corpus: Corpus, spec: Spec, case: Case) -> Asked:
         return AskedInputs.of(spec, case, spread(inputs_of(case, "edge")[0], _INPUTS))
     calls = corpus.vectors(case)
     assert isinstance(calls, CallSet)  # noqa: S101
-    return AskedCalls(spec, some_calls(calls, range(0, len(calls), max(1, len(calls) // _CALLS))))
+    return AskedCalls(spec, calls.take(range(0, len(calls), max(1, len(calls) // _CALLS))))
 
 
 @dataclass(frozen=True)
@@ -145,13 +145,7 @@ class Observation:
 def observations_of(catalog: Catalog) -> tuple[Observation, ...]:
     """Return a catalog's observations. Raises SpecError."""
     causes = {cause.name: cause for cause in causes_of(catalog)}
-    roots = [data_dir("specs"), *catalog.folders]
-    paths = [
-        (root, path) for root in roots for path in sorted((root / OBSERVATIONS).glob("*.yaml"))
-    ]
-    nodes = [
-        read_yaml(path, f"{root.name}/{path.relative_to(root).as_posix()}") for root, path in paths
-    ]
+    nodes = [read_yaml(*each) for each in files_in(catalog, OBSERVATIONS)]
     return tuple(each for node in nodes for each in _seen(node, causes, catalog.types))
 
 

@@ -36,9 +36,7 @@ CLOSEST = 3
 
 
 def to_explain(vectors: VectorSet, answers: Answers) -> tuple[Index, int]:
-    """Return elements with an exact expectation, and the number of wrong ones, 0 if an answer is
-    missing.
-    """
+    """Return elements with an exact expectation, and the number of wrong ones, 0 with gaps."""
     due = vectors.expected.readings[0]
     index = np.flatnonzero((due.patterns == EXACT) & (answers.state < NOT_ASKED))
     if answers.declined or answers.faults or (answers.state[index] != ANSWERED).any():

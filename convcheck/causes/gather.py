@@ -223,9 +223,7 @@ def _shows(
 def with_letters(
     explanations: Sequence[Explanation], known: Mapping[str, str]
 ) -> Iterator[tuple[str, Explanation]]:
-    """Yield causes with letters: A to Z, then A2 and so on. A+C is two together. `known` letters
-    stay.
-    """
+    """Yield causes with letters: A to Z, then A2; A+C is two together. `known` letters stay."""
     letters = dict(known)
     for one in explanations:
         for cause in one.causes:

@@ -88,7 +88,9 @@ class Held:
                 self.left = []
             elif self.left and len(index):
                 trial = Trial.of(self.spec, vectors, answers, index)
-                tails = [(one, index >= _counted(one, len(vectors))) for one in self.left]
+                whole = len(vectors) // LANES * LANES  # without the tail of whole vectors
+                counts = (whole if one.fit.whole_vectors else len(vectors) for one in self.left)
+                tails = [(one, index >= n) for one, n in zip(self.left, counts, strict=True)]
                 self.left = [one for one, tail in tails if (tail | _said(one, trial)).all()]
 
     def _gives_chunk(self, one: _Candidate, at: int, free: list[slice], got: Codes) -> bool:
@@ -112,11 +114,6 @@ class Held:
             return True
         due = evaluate(self.spec, self.case, codes[missed]).readings
         return bool(np.any([reading.patterns == UNDEFINED for reading in due], axis=0).all())
-
-
-def _counted(one: _Candidate, count: int) -> int:
-    """Return how many answers a cause must explain, without whole vectors' tail."""
-    return count // LANES * LANES if one.fit.whole_vectors else count
 
 
 def _said(one: _Candidate, trial: Trial) -> Mask:

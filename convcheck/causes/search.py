@@ -126,9 +126,7 @@ def _key(search: Search, trial: Trial) -> Hashable:
 def fits_of(
     search: Search, vectors: VectorSet, answers: Answers, ask: Ask | None = None
 ) -> tuple[Fit, ...] | None:
-    """Return the causes of a swept case's vectors with the readings they fit, None if no search
-    applies.
-    """
+    """Return a swept case's causes with the readings they fit, None if no search applies."""
     trial = Trial.of_case(search.catalog, vectors, answers)
     if trial is None:
         return None

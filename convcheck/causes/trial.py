@@ -7,7 +7,7 @@ from typing import cast
 
 import numpy as np
 
-from convcheck.causes.apart import some_calls, spread, telling_inputs, unseen_calls, unseen_inputs
+from convcheck.causes.apart import spread, telling_inputs, unseen_calls, unseen_inputs
 from convcheck.judge.answers import (
     ANSWERED,
     CRASHED,
@@ -225,12 +225,11 @@ def with_elsewhere(vectors: VectorSet, answers: Answers) -> tuple[VectorSet, Ans
     if not kept:
         return vectors, answers, whole
     index = np.concatenate([np.arange(len(answers.got)), *(other.index for other in kept)])
-    taken = tuple(bits[index] for bits in vectors.inputs)
     got = np.concatenate([answers.got, *(other.got for other in kept)])
     left = tuple(other for other in answers.elsewhere if other not in kept)
     state = np.concatenate([answers.state, np.full(len(got) - len(answers.got), ANSWERED)])
     more = replace(answers, got=got, state=state.astype(np.uint8), elsewhere=left)
-    return replace(vectors, inputs=taken, expected=vectors.expected.take(index)), more, whole
+    return vectors.take(index), more, whole
 
 
 def _right(vectors: VectorSet, index: Index, got: Bits) -> Mask:
@@ -321,7 +320,7 @@ class CallTrial:
         places = np.unique(np.concatenate([wrong, every]))
         index = self.index[places]
         got, state = self.answers.got[index], self.answers.state[index]
-        answers, calls = replace(self.answers, got=got, state=state), some_calls(self.calls, index)
+        answers, calls = replace(self.answers, got=got, state=state), self.calls.take(index)
         sizes, counts = self.sizes[places], self.counts[places]
         return CallTrial(self.spec, calls, answers, np.arange(len(index)), sizes, counts)
 

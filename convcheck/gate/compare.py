@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from fnmatch import filter as matching
 from functools import cached_property
@@ -55,6 +55,7 @@ class Failures:
     """A run's failures."""
 
     result: RunResult
+    _hashes: dict[frozenset[str], str] = field(default_factory=dict, compare=False)
 
     @cached_property
     def cases(self) -> dict[str, CaseResult]:
@@ -119,10 +120,6 @@ class Failures:
             found = tuple(pair for pair in self.result.corpora if pair[0] in specs)
             self._hashes[specs] = corpus_of(found)[:_DIGITS]
         return self._hashes[specs]
-
-    @cached_property
-    def _hashes(self) -> dict[frozenset[str], str]:
-        return {}
 
 
 def _kind(group: Group) -> str:

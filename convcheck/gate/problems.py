@@ -58,8 +58,9 @@ def fresh_of_cause(causes: Sequence[CauseInWords], ids: Iterable[str], tier: str
 
 
 def _entry(ids: Iterable[str], lines: Iterable[str]) -> str:
-    head = f"[[{KNOWN}]]", f"case = {_names(compact_names(ids))}"
-    return "\n".join([*head, *lines, f'reason = "{UNSEEN}"', ""])
+    names = compact_names(ids)
+    said = _quoted(names[0]) if len(names) == 1 else f"[\n{name_lines(names)}]"
+    return "\n".join([f"[[{KNOWN}]]", f"case = {said}", *lines, f'reason = "{UNSEEN}"', ""])
 
 
 def judged_table(ids: Iterable[str]) -> str:
@@ -73,10 +74,6 @@ def name_lines(names: Iterable[str]) -> str:
     return "".join(f"    {_quoted(name)},\n" for name in names)
 
 
-def _names(names: Sequence[str]) -> str:
-    return _quoted(names[0]) if len(names) == 1 else f"[\n{name_lines(names)}]"
-
-
 def _ways(kinds: Iterable[str]) -> str:
     return shorten(", ".join(filter(None, kinds)), _LONGEST, placeholder=" …")
 
@@ -88,8 +85,7 @@ def _quoted(text: str) -> str:
 def rewritten(
     entry: KnownEntry, names: Sequence[str], now: FailureCounts | None, corpus: str, late: bool
 ) -> str:
-    """Write an entry with other names, tally and corpus; all else stays, missing keys are not
-    added.
+    """Write an entry with other names, tally and corpus, and no other keys.
 
     Without a tally, only names change. `late` marks the date.
     """

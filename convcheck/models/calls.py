@@ -163,24 +163,22 @@ def _told(arguments: Sequence[Argument], codes: Sequence[int]) -> str:
 # Elements ------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _Elements:
-    columns: tuple[Codes, ...]
-    every: bool  # no others can occur
+_Elements = tuple[tuple[Codes, ...], bool]  # columns, and whether no others can occur
 
 
 def _judged_elements(
     spec: Spec, steps: CompiledSteps, node: ModelNode, arguments: Sequence[Argument]
 ) -> Judged:
-    asked = _those_that_meet(steps, node, arguments) or _those_that_may(spec, steps, arguments)
+    met = _those_that_meet(steps, node, arguments)
+    columns, every = met or _those_that_may(spec, steps, arguments)
     found: dict[Row, tuple[str, int]] = {}
-    for begin in range(0, len(asked.columns[0]), _AT_ONCE):
-        part = [column[begin : begin + _AT_ONCE] for column in asked.columns]
+    for begin in range(0, len(columns[0]), _AT_ONCE):
+        part = [column[begin : begin + _AT_ONCE] for column in columns]
         for key, (example, count) in _rows_of_elements(steps, arguments, part).items():
             first, before = found.get(key, (example, 0))
             found[key] = first, before + count
     rows = tuple(RowOfInputs(*key, *found[key]) for key in sorted(found))
-    return Judged(rows, every=asked.every, proven=asked.every, held=False)
+    return Judged(rows, every=every, proven=every, held=False)
 
 
 def _those_that_meet(
@@ -204,7 +202,7 @@ def _those_that_meet(
             hint = "--data has arrays as they occur together in one run"
             raise UsageError(said + f"{first.name} of {first.tensor.shape}", hint=hint) from None
         columns.append(tensor.reshape(-1)[places])
-    return _Elements(_once(columns), every=True)
+    return _once(columns), True
 
 
 def _once(columns: Sequence[Codes]) -> tuple[Codes, ...]:
@@ -223,14 +221,14 @@ def _those_that_may(spec: Spec, steps: CompiledSteps, arguments: Sequence[Argume
     sets, told = _sets(others)
     data, all_of_it = _data_that_may(first)
     if all_of_it and len(data) * len(sets[0] if sets else [0]) <= _MOST:
-        return _Elements(_crossed(data, sets), every=told)
+        return _crossed(data, sets), told
     parts = [_crossed(np.unique(data[:: max(1, len(data) // 64)]), sets)]
     for at in _apart(others, sets):
         one = {arg.name: int(column[at]) for arg, column in zip(others, sets, strict=True)}
         codes = codes_under(spec, steps.case, one)
         codes = codes[may_occur(first.fmt, codes, first.known)]
         parts.append((codes, *(np.repeat(column[at], len(codes)) for column in sets)))
-    return _Elements(tuple(map(np.concatenate, zip(*parts, strict=True))), every=False)
+    return tuple(map(np.concatenate, zip(*parts, strict=True))), False
 
 
 def _crossed(data: Codes, sets: Sequence[Codes]) -> tuple[Codes, ...]:

@@ -319,9 +319,7 @@ def facts_of(
 def differing_rows(
     one: ModelConversion, runs: Sequence[tuple[str, RunResult]]
 ) -> Iterator[tuple[str, str]]:
-    """Yield names and a possible row, 'ort, openvino' and 'float-to-float / else', whose answers to
-    equal vectors differ.
-    """
+    """Yield names ('ort, openvino') and a possible row whose answers to equal vectors differ."""
     for (first, a), (second, b) in combinations(runs, 2):
         if _vectors(one, a) == _vectors(one, b):
             ours, theirs = (_answers(one, run) for run in (a, b))

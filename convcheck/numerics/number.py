@@ -47,7 +47,6 @@ def is_negative(fmt: Float, codes: Codes) -> NDArray[np.bool_]:
 
 FINITE, INFINITY, NAN = np.uint8(0), np.uint8(1), np.uint8(2)
 FAR = 1 << 20  # past every format; exponent of infinity, negated for zero
-_KEPT = 1 << 14  # texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +181,7 @@ def numbers_of_texts(texts: Texts) -> Numbers:
     return Numbers(kind, sign, exponent, significand, sticky)
 
 
-@lru_cache(_KEPT)
+@lru_cache(1 << 14)
 def _parts_of_text(text: str) -> tuple[np.uint8, bool, int, int, bool]:
     value, sign = parse_decimal(text), text.startswith("-")
     if value is None:

@@ -162,8 +162,7 @@ def around(fmt: Numeric, numbers: Numbers) -> Codes:
 
 @cache
 def special_codes(fmt: Numeric) -> Codes:
-    """Return zeros, ones, range ends, infinities, NaNs, and integers next to the sign bit, read-
-    only.
+    """Return zeros, ones, range ends, infinities, NaNs, integers next to the sign bit; read-only.
 
     NaNs have both signs, quiet and signalling, with low, middle and high payloads.
     """

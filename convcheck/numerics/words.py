@@ -13,7 +13,6 @@ DECIMAL = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]+))?")
 PLAIN = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)")
 SPECIAL = re.compile(r"([+-]?)(inf|infinity|nan)", re.IGNORECASE)
 _OUT_OF_SIGHT = 6000  # decimal exponent past every format
-_LEFT = 1 << 14  # texts of codes
 _TOLD_APART = 4000  # more digits than any midpoint has (float64: 768)
 
 
@@ -65,7 +64,7 @@ def spell(fmt: Numeric, code: int) -> str:
     return _readable(_shortest_decimal(fmt, code & fmt.magnitude_mask, value))
 
 
-@lru_cache(_LEFT)
+@lru_cache(1 << 14)
 def plain_text(fmt: Numeric, code: int) -> str:
     """Return a code in plain notation that reads back as its value, or INF, NaN."""
     special = spell_special(fmt, code)
@@ -138,14 +137,13 @@ def _shortest_decimal(fmt: Float, magnitude: int, value: Fraction) -> Decimal:
 
 _HEX_FLOAT = re.compile(r"([+-]?)0x([0-9a-f]*)(?:\.([0-9a-f]*))?(?:p([+-]?[0-9]{1,5}))?", re.I)
 _BITS = re.compile(r"0x[0-9a-f]+", re.I)
-_KEPT = 1 << 10  # words
 
 
 class OutsideFormatError(ValueError):
     """A word without a code in a format; the message says what there is."""
 
 
-@lru_cache(_KEPT)
+@lru_cache(1 << 10)
 def code_of(fmt: Numeric, word: str) -> tuple[int, bool]:
     """Return a word's code, and whether it is exact.
 
@@ -153,7 +151,10 @@ def code_of(fmt: Numeric, word: str) -> tuple[int, bool]:
     max. Decimals between two floats round to nearest-even. Raises OutsideFormatError.
     """
     if _BITS.fullmatch(word):
-        return _bits(fmt, word), True
+        code = int(word, 16)
+        if code >> fmt.bits:
+            raise OutsideFormatError(f"{word} has more than {plural(fmt.bits, 'bit')}")
+        return code, True
     if word in ("min", "max") and not isinstance(fmt, Bool):
         return _end(fmt, word), True
     special = _special(fmt, word.lower())
@@ -165,13 +166,6 @@ def code_of(fmt: Numeric, word: str) -> tuple[int, bool]:
             f"{word!r} is not a number: write a decimal, 0x… bits, a hex float, inf or nan"
         )
     return _code(fmt, value, word.startswith("-"), word)
-
-
-def _bits(fmt: Numeric, word: str) -> int:
-    code = int(word, 16)
-    if code >> fmt.bits:
-        raise OutsideFormatError(f"{word} has more than {plural(fmt.bits, 'bit')}")
-    return code
 
 
 def _end(fmt: Numeric, word: str) -> int:

@@ -74,9 +74,7 @@ class ResultStore(Protocol):
         """Store the result of a unit."""
 
 
-def to_stderr(line: str) -> None:
-    """Print a line for the user."""
-    say(line, err=True)
+_to_stderr = partial(say, err=True)
 
 
 def run(
@@ -84,7 +82,7 @@ def run(
     plan: Sequence[Unit],
     workers: Workers,
     journal: ResultStore | None = None,
-    say: Callable[[str], None] = to_stderr,
+    say: Callable[[str], None] = _to_stderr,
 ) -> Generator[Event, None, None]:
     """Run a plan's units. Yields each result, the backend's name, and restarts as they grow.
 

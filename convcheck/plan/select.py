@@ -20,7 +20,7 @@ from convcheck.plan.selection import Selection
 from convcheck.records import replace
 from convcheck.rules.cases import cases
 from convcheck.rules.load import Catalog
-from convcheck.rules.model import Case, Spec, Value
+from convcheck.rules.model import Case, DType, Spec, Value
 from convcheck.rules.source import read_all
 from convcheck.streams import meant
 
@@ -51,8 +51,8 @@ def select_of(catalog: Catalog, found: list[Case], selection: Selection) -> list
     """Return the selected ones of cases. Raises UsageError if a pattern matches nothing."""
     sources, targets = (_types(catalog, words) for words in (selection.sources, selection.targets))
     tests: list[tuple[str, str, Callable[[Case], bool]]] = []
-    tests += [("--from", w, _has_source(names)) for w, names in sources.items()]
-    tests += [("--to", w, _has_target(names)) for w, names in targets.items()]
+    tests += [("--from", w, _has(names, lambda c: c.sources)) for w, names in sources.items()]
+    tests += [("--to", w, _has(names, lambda c: c.outputs)) for w, names in targets.items()]
     tests += [("--where", w, _has_value(catalog, found, w)) for w in selection.where]
     tests += [("--case", w, _is_like(found, w)) for w in selection.globs]
     for option, word, test in tests:
@@ -93,12 +93,8 @@ def _types(catalog: Catalog, words: Iterable[str]) -> dict[str, frozenset[str]]:
     return types
 
 
-def _has_source(names: frozenset[str]) -> Callable[[Case], bool]:
-    return lambda case: any(t.name in names for t in case.sources)
-
-
-def _has_target(names: frozenset[str]) -> Callable[[Case], bool]:
-    return lambda case: any(t.name in names for t in case.outputs)
+def _has(names: frozenset[str], types: Callable[[Case], Sequence[DType]]) -> Callable[[Case], bool]:
+    return lambda case: any(dtype.name in names for dtype in types(case))
 
 
 def _is_like(found: Sequence[Case], pattern: str) -> Callable[[Case], bool]:
@@ -191,9 +187,7 @@ def _only(case: CaseResult, finding: str) -> CaseResult:
 
 
 def of_cause(result: RunResult, named: str) -> RunResult:
-    """Return the run with the cases that a cause explains, alone or with another. Raises
-    UsageError.
-    """
+    """Return the run with the cases that a cause explains, alone or not. Raises UsageError."""
     ids = {case.case.id for one in explanations_of(result, named) for case in one.cases}
     cases = tuple(one for one in result.cases if one.case.id in ids)
     return replace(result, cases=cases, whole=_whole(result))

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import cast
 
 from convcheck.rules.model import (
     DEFAULT,
@@ -33,8 +34,7 @@ class Context:
 
 def read_level(node: Node) -> Level:
     """Return a level."""
-    level: Level = node.word(LEVELS, "level")  # type: ignore[assignment]
-    return level
+    return cast(Level, node.word(LEVELS, "level"))
 
 
 def read_cite(node: Node, context: Context) -> Cite:

@@ -13,7 +13,7 @@ from convcheck.numerics.modes import MODES
 from convcheck.rules.attributes import Context
 from convcheck.rules.call_edits import BODIES, CallEdit, read_call_edit
 from convcheck.rules.hop import Hop, Through, code_width, read_hop
-from convcheck.rules.load import CAUSES, Catalog, data_dir
+from convcheck.rules.load import CAUSES, Catalog, data_dir, files_in
 from convcheck.rules.model import Case, Cite, DType, Rule, Spec, Value
 from convcheck.rules.rule import read_condition, read_rule_of, rule_of_all
 from convcheck.rules.source import Node, parse_yaml, read_all, yaml_text
@@ -32,12 +32,12 @@ class CauseFile:
 
 def cause_files(catalog: Catalog) -> tuple[CauseFile, ...]:
     """Return built-in causes' files, then a catalog's."""
-    roots = [data_dir("specs"), *catalog.folders]
-    paths = [(root, path) for root in roots for path in sorted((root / CAUSES).glob("*.yaml"))]
-    names = [f"{root.name}/{path.relative_to(root).as_posix()}" for root, path in paths]
-    texts = read_all(lambda each: yaml_text(each[0][1], each[1]), zip(paths, names, strict=True))
-    own = [root != roots[0] for root, _ in paths]
-    return tuple(map(CauseFile, names, texts, own))
+    built_in, files = data_dir("specs") / CAUSES, files_in(catalog, CAUSES)
+    texts = read_all(lambda each: yaml_text(*each), files)
+    return tuple(
+        CauseFile(name, text, path.parent != built_in)
+        for (path, name), text in zip(files, texts, strict=True)
+    )
 
 
 def has_own_causes(catalog: Catalog) -> bool:

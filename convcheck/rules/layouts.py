@@ -28,7 +28,7 @@ def read_layouts(
             raise entry.error(f"{name!r} cannot stand in an id", "lower-case letters and -")
         entry.only(*inputs, *stated, *(["only"] if variables else []))
         shapes = ((i, entry.get(i)) for i in inputs)
-        dims = tuple((i, tuple(_dim(e) for e in d.elements())) for i, d in shapes if d)
+        dims = tuple((i, tuple(map(_dim, d.elements()))) for i, d in shapes if d)
         own = [(attribute, said) for k, attribute in stated.items() if (said := entry.get(k))]
         layouts.append(Layout(
             name, dims, entry.place,

@@ -205,6 +205,13 @@ def _shown(path: Path, root: Path) -> str:
     return f"{root.name}/{path.relative_to(root).as_posix()}"
 
 
+def files_in(catalog: Catalog, folder: str) -> list[tuple[Path, str]]:
+    """Return paths and shown names of the files in a folder of specs, built-in ones first."""
+    roots = (data_dir("specs"), *catalog.folders)
+    found = ((root, path) for root in roots for path in sorted((root / folder).glob("*.yaml")))
+    return [(path, _shown(path, root)) for root, path in found]
+
+
 def _files(root: Path) -> list[_File]:
     if not root.is_dir():
         raise SpecError(f"{root} is not a folder", hint="--specs takes a folder of YAML files")

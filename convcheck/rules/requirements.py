@@ -8,7 +8,7 @@ from pathlib import Path
 
 from convcheck.errors import UsageError
 from convcheck.rules.cases import cases
-from convcheck.rules.load import REQUIREMENTS, Catalog, data_dir
+from convcheck.rules.load import REQUIREMENTS, Catalog, files_in
 from convcheck.rules.model import Case
 from convcheck.rules.source import Node, read_all, read_yaml
 from convcheck.streams import meant
@@ -43,16 +43,12 @@ class Requirements:
 
 def requirements_of(catalog: Catalog) -> dict[str, Requirements]:
     """Return a catalogue's requirement sets by name."""
-    roots = (data_dir("specs"), *catalog.folders)
-    paths = [
-        (root, path) for root in roots for path in sorted((root / REQUIREMENTS).glob("*.yaml"))
-    ]
-    found = read_all(lambda each: _read(each[1], each[0].name), paths)
+    found = read_all(lambda each: _read(*each), files_in(catalog, REQUIREMENTS))
     return {one.name: one for one in found}
 
 
-def _read(path: Path, root: str) -> Requirements:
-    node = read_yaml(path, f"{root}/{REQUIREMENTS}/{path.name}")
+def _read(path: Path, shown: str) -> Requirements:
+    node = read_yaml(path, shown)
     node.only("title", "date", "sha256", "cases")
     title, date = (node.need(key).text() for key in ("title", "date"))
     members = {case: cause.text() for case, cause in node.need("cases").items().items()}

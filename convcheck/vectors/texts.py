@@ -35,10 +35,8 @@ def text_inputs(target: Format, tier: Tier, seed: int) -> tuple[Texts, Coverage]
         texts += _boundary_literals(target, tier, seed)
     elif isinstance(target, Int):
         texts += _integer_literals(target)
-    unique = list(dict.fromkeys(texts))
-    array = np.empty(len(unique), object)
-    array[:] = unique
-    return array, "edge" if tier == "edge" else "sampled"
+    unique = np.array(list(dict.fromkeys(texts)), object)
+    return unique, "edge" if tier == "edge" else "sampled"
 
 
 def few_texts() -> Texts:

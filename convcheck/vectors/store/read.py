@@ -44,8 +44,6 @@ from convcheck.vectors.store.stored import (
     words_of_tensor,
 )
 
-_FILES = 4  # kept
-
 
 def read_vectors(manifest: Manifest, spec: Spec, case: Case, types: Mapping[str, DType]) -> Vectors:
     """Read a case's vectors. Raises VectorError."""
@@ -75,7 +73,7 @@ def _set_of(manifest: Manifest, case: Case) -> StoredSet:
     return sets[case.spec, case.question]
 
 
-@lru_cache(maxsize=_FILES)
+@lru_cache(maxsize=4)
 def _sets(path: Path, sha: str) -> dict[tuple[str, str], StoredSet]:
     sets = verified(path, sha).sets
     return {

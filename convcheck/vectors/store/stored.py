@@ -44,10 +44,7 @@ def words_of_bits(fmt: Format, bits: Bits) -> list[str]:
 def bits_of_words(fmt: Format, words: Iterable[str]) -> Bits:
     """Return the codes of hexadecimal words, or texts. Raises ValueError."""
     if isinstance(fmt, Text):
-        texts = list(words)
-        array = np.empty(len(texts), object)
-        array[:] = texts
-        return array
+        return np.array(list(words), object)
     codes = np.array([int(word, 16) for word in words], np.uint64)
     if fmt.bits < 64 and np.count_nonzero(codes >> np.uint64(fmt.bits)):
         raise ValueError(f"a code of more than {plural(fmt.bits, 'bit')}")
