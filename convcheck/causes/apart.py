@@ -1,7 +1,7 @@
 """Find inputs and calls that discriminate between causes, and hold-out ones.
 
 Sources of up to 16 bits are searched in full, wider ones at the boundary tier, half-way between
-edge inputs, and where subnormals carry to a power of two.
+edge inputs, and where subnormals carry.
 """
 
 from collections.abc import Iterator, Sequence

@@ -13,9 +13,9 @@ from convcheck.judge.answers import ANSWERED, CRASHED, Answers, may_refuse
 from convcheck.judge.answers import REFUSED as WAS_REFUSED
 from convcheck.judge.calls import is_wrong_answer, judged_call
 from convcheck.judge.matching import Mask, matching
-from convcheck.judge.result import RIGHT, Word, entry_word
+from convcheck.judge.result import RIGHT, entry_word
 from convcheck.judge.words import shown
-from convcheck.numerics.format import Format, Text
+from convcheck.numerics.format import Text
 from convcheck.numerics.number import Bits
 from convcheck.numerics.words import spell
 from convcheck.records import replace
@@ -153,8 +153,7 @@ class AskedCalls:
         self.calls = calls
         self._edits: Edits = wrong_calls(spec, calls.case, calls.calls)
         self._known: dict[Hashable, list[int]] = {}
-        #: errors of unedited rules in machine integers
-        self._unedited = [self._wrong(made) for made in self._edits(())]
+        self._unedited = [self._wrong(made) for made in self._edits(())]  # of rules without edits
 
     def caught(self, cause: Cause) -> Caught:
         """Return the wrong calls under a cause, for the reading with most."""
@@ -188,15 +187,12 @@ def call_in_short(case: Case, call: Call) -> str:
     """Spell the shape and first elements of each input."""
     said = []
     for dtype, tensor in zip(case.inputs, call, strict=True):
-        words = [_spelled(dtype.format, word) for word in tensor.reshape(-1)[:_SHOWN].tolist()]
+        fmt, first = dtype.format, tensor.reshape(-1)[:_SHOWN].tolist()
+        words = [str(one) if isinstance(fmt, Text) else spell(fmt, int(one)) for one in first]
         more = ["…"] if tensor.size > _SHOWN else []
         listed = ", ".join(words + more)
         said.append(f"{list(tensor.shape)} {listed}" if tensor.shape else listed)
     return "; ".join(said)
-
-
-def _spelled(fmt: Format, word: Word) -> str:
-    return str(word) if isinstance(fmt, Text) else spell(fmt, int(word))
 
 
 def is_wrong(calls: CallSet, i: int, given: CallReading | None) -> bool:

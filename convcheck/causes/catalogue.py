@@ -65,11 +65,7 @@ _FEW = 8  # cases of a spec tried first
 
 
 def unseen(corpus: Corpus) -> Iterator[SpecError]:
-    """Yield an error for each cause without effect on a corpus's inputs.
-
-    An effect differs from the rules, or decides what they leave open. Raises SpecError,
-    VectorError.
-    """
+    """Yield an error for each cause without effect in a corpus. Raises SpecError, VectorError."""
     # chain edits state their effect
     found = [cause for cause in causes_of(corpus.catalog) if not cause.chain]
     for cause in hidden(corpus, found):

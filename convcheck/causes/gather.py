@@ -74,16 +74,11 @@ class Explanation:
         return any(all(value == DEFAULT for _, value in c.case.attributes) for c in self.cases)
 
     @property
-    def is_slight(self) -> bool:
-        """Whether wrong answers are all next to the expected one, or differ in a mere sign."""
-        groups = (group for case in self.cases for group in case.groups)
-        return all(g.kind.startswith(_SLIGHT) for g in groups if g.verdict in FAILURES)
-
-    @property
     def harm(self) -> tuple[object, ...]:
         """A sort key: causes before combinations, level, defaults, size of error, cases."""
+        groups = (group for case in self.cases for group in case.groups)
+        slight = all(g.kind.startswith(_SLIGHT) for g in groups if g.verdict in FAILURES)
         level = LEVELS.index(self.level)
-        slight = self.is_slight
         return len(self.causes) > 1, level, not self.hits_defaults, slight, -len(self.cases)
 
     @property
@@ -150,11 +145,7 @@ def _by_neighbours(
     explained: Mapping[str, CaseResult],
     causes: Mapping[str, CauseInWords],
 ) -> Mapping[str, Sequence[Names]]:
-    """Return the causes that fit each case, reduced by evidence from its neighbours.
-
-    If they show an ignored attribute, only that remains. Otherwise, causes that ignore one are
-    dropped if others fit.
-    """
+    """Return each case's causes: ignored attributes that neighbours show, else others."""
     neighbours = _neighbours(results, {name for one in causes.values() for name, _ in one.under})
     shown = {
         (key, names)
@@ -183,10 +174,7 @@ def _outweighed(
     neighbours: Neighbours,
     causes: Mapping[str, CauseInWords],
 ) -> set[Shown]:
-    """Return the evidence with fewer cases than neighbours that obey the attribute.
-
-    Those are right, and decided by different rows.
-    """
+    """Return evidence with fewer cases than neighbours right by different rows."""
     obeyed: Counter[tuple[str, str]] = Counter()
     for (attribute, _), alike in neighbours.items():
         rows = {frozenset((g.decision.rule, g.decision.row) for g in one.groups) for one in alike}
@@ -204,11 +192,7 @@ def _outweighed(
 def _shows(
     name: str, names: Names, value: str, attribute: str, case: Case, neighbours: Neighbours
 ) -> bool:
-    """Return whether neighbours show that an attribute is ignored.
-
-    The case with the assumed value must be right (apart from other causes), and most others
-    explained.
-    """
+    """Return whether neighbours with the assumed value are right, and most others explained."""
     others = tuple(other for other in names if other != name)
     right, explained, against = False, 0, 0
     for one in neighbours[attribute, _without(attribute, case)]:
@@ -253,11 +237,7 @@ def _fits(result: CaseResult) -> tuple[Names, ...]:
 def chosen_causes(
     fits: Mapping[K, Sequence[Names]], causes: Mapping[str, CauseInWords]
 ) -> Iterator[tuple[Names, list[K]]]:
-    """Yield a small set of causes that covers all cases, each with its cases.
-
-    A greedy set cover, each cause replaced by the likeliest that covers the cases that only it
-    covers.
-    """
+    """Yield a small set of causes that covers all cases, the likeliest of equal use."""
     every = {names for found in fits.values() for names in found}
     order = {names: (len(names), [causes[name].order for name in names]) for names in every}
 
@@ -277,10 +257,7 @@ def chosen_causes(
 def cover(
     fits: Mapping[K, Collection[N]], rank: Callable[[N, int], Any]
 ) -> Iterator[tuple[N, list[K]]]:
-    """Cover all keys greedily. Yields the lowest-ranking name with its keys, and so on.
-
-    `rank` gets a name and the number of remaining keys it covers.
-    """
+    """Cover all keys greedily. Yields the name of least `rank`(name, keys left) with its keys."""
     left = dict(fits)
     while left:
         counts = Counter(name for found in left.values() for name in found)

@@ -33,8 +33,7 @@ _BLOCK = 1 << 14  # codes that fit the CPU cache
 class _Candidate:
     fit: Fit
     program: Program
-    #: first code of a chunk -> its pieces
-    chunks: dict[int, list[Piece]] = field(default_factory=dict)
+    chunks: dict[int, list[Piece]] = field(default_factory=dict)  # first code -> its pieces
 
 
 class Held:

@@ -44,10 +44,7 @@ class Mutant:
 def mutants(
     corpus: Corpus, cases: Iterable[Case], causes: Sequence[Cause]
 ) -> Iterator[tuple[Case, list[Mutant]]]:
-    """Yield each case with its observable mutants.
-
-    Conversions in promotions depend on types only, so they are planted once.
-    """
+    """Yield each case with its observable mutants. Conversions in promotions are planted once."""
     seen: set[tuple[str, DType, DType]] = set()
     for case in cases:
         spec, vectors = corpus.catalog.specs[case.spec], corpus.vectors(case)

@@ -61,10 +61,7 @@ class Search:
 def diagnose(
     search: Search, vectors: Vectors, answers: Answers, ask: Ask | None = None
 ) -> CaseDiagnosis | None:
-    """Return the causes that explain a failing case, None if no search applies.
-
-    `ask` returns the backend's answers to further inputs or calls.
-    """
+    """Return the causes of a failing case, None if no search applies. `ask` answers more inputs."""
     if isinstance(vectors, CallSet):
         calls = CallTrial.of(search.catalog, vectors, answers)
         return _searched(search, calls, ask) if calls else None
@@ -73,10 +70,7 @@ def diagnose(
 
 
 def _known(search: Search, trial: Trial, ask: Ask | None) -> CaseDiagnosis:
-    """Return a trial's diagnosis, from the cache if further answers are equal as well.
-
-    An operator's versions often have equal rules and answers.
-    """
+    """Return a trial's diagnosis, from the cache if further answers are equal as well."""
     if ask is None:
         return _searched(search, trial, None)
     key = _key(search, trial)
@@ -188,11 +182,7 @@ def _alone_or_found(
     trial: AnyTrial,
     explains: Callable[[Sequence[Cause]], bool],
 ) -> Fits:
-    """Return single causes that fit, or observed pairs.
-
-    Observed causes win, with those of attributes or versions. Next are observed pairs that need
-    both causes, then other causes.
-    """
+    """Return single causes that fit, observed ones first, or observed pairs."""
     found = [cause for cause in causes if cause.common and explains((cause,))]
     rest = [cause for cause in causes if not cause.common]
     if found:
@@ -208,10 +198,7 @@ def _alone_or_found(
 def _together(
     trial: AnyTrial, tried: Sequence[Tried], explains: Callable[[Sequence[Cause]], bool]
 ) -> Fits:
-    """Return the first few pairs that together explain all answers.
-
-    The simpler cause is applied first, unless only the other order fits.
-    """
+    """Return the first few pairs that together explain all, in the simpler order if it fits."""
     for pairs in (_complements(trial, tried), _promising_pairs(trial, tried)):
         orders = (
             next((each for each in (pair, pair[::-1]) if explains(each)), None) for pair in pairs
@@ -230,7 +217,6 @@ def _acting(trial: AnyTrial, tried: Sequence[Tried]) -> list[Tried]:
 
 
 def _complements(trial: AnyTrial, tried: Sequence[Tried]) -> Iterator[tuple[Cause, Cause]]:
-    """Yield pairs that explain each answer together."""
     if some := _acting(trial, tried):
         missed = np.array([~given for _, given in some], np.float32)
         pairs = np.argwhere(np.triu(missed @ missed.T == 0, 1))

@@ -146,10 +146,7 @@ class Trial:
         return None if program is None else readings_at(program, self.points)
 
     def applies(self, causes: Sequence[Cause]) -> bool:
-        """Return whether causes apply to the case.
-
-        Of several, the ignored attributes must have other values.
-        """
+        """Return whether causes apply to the case; of several, with other values of attributes."""
         given = dict(self.case.attributes) if causes[1:] else {}
         set_ = [pair for cause in causes for pair in cause.under] if causes[1:] else []
         other = all(given.get(name, value) != value for name, value in set_)
@@ -211,7 +208,7 @@ def applies(cause: Cause, case: Case) -> bool:
 def with_elsewhere(vectors: VectorSet, answers: Answers) -> tuple[VectorSet, Answers, bool]:
     """Append right answers of other placements, as a NaN has several.
 
-    The third result is whether some are wrong in bulk: then the fault is in whole vectors only.
+    The third result is whether some are wrong in bulk: the fault is in whole vectors only.
     """
     whole, others = False, list[Elsewhere]()
     for other in answers.elsewhere:
@@ -370,10 +367,7 @@ class CallTrial:
 
 
 def _counts(calls: CallSet, answers: Answers) -> Index:
-    """Return (call, judged elements, wrong elements) for each judged call, shape (3, n).
-
-    A wrong answer has at least one wrong element, a missing one counts as one.
-    """
+    """Return (call, judged elements, wrong elements, 1 at least) by judged call, shape (3, n)."""
     found = []
     for i in np.flatnonzero(answers.state < NOT_ASKED).tolist():
         one = judged_call(calls, answers, i)

@@ -44,10 +44,9 @@ __all__ = ["KnownList", "hold", "read_known", "released"]
 
 
 def hold(result: RunResult, known: KnownList, every: Every, today: date) -> RunResult:
-    """Return the result with a list's excuses and problems only.
+    """Return the result with a list's excuses and problems only. `every` is as in `compare`.
 
-    `every` returns the ids of all cases with one of these prefixes. Raises UsageError if the list
-    names causes and the run searched for none.
+    Raises UsageError if the list names causes and the run searched for none.
     """
     free = released(result)
     if free.without_causes:

@@ -37,10 +37,7 @@ _DIGITS = 16  # digits of a corpus hash in a list
 
 @dataclass(frozen=True)
 class FailureCounts:
-    """A failure merged over cases: the number of values, or of whole cases.
-
-    `digest` covers all values. `corpus` is the hash of the vectors.
-    """
+    """A failure merged over cases: values and their digest, or whole cases."""
 
     ids: tuple[str, ...]
     count: int

@@ -1,7 +1,4 @@
-"""Read known failures and waivers.
-
-[[known]] and [[judged]] name cases in braces. Only waivers may have globs.
-"""
+"""Read known failures and waivers. [[known]] and [[judged]] name cases without globs."""
 
 import re
 import tomllib
@@ -69,10 +66,7 @@ class Table:
 
 
 def read_tables(path: str, names: Sequence[str], what: str) -> tuple[str, list[Table]]:
-    """Read a file's text and tables. `what` describes it in errors.
-
-    Raises UsageError if it cannot be read, is not TOML, or has anything else.
-    """
+    """Read a file's text and tables. `what` describes it in errors. Raises UsageError."""
     try:
         content = read_file(Path(path), MOST_OF_LIST)
         text = content.decode("utf-8-sig")  # some editors write a byte order mark
@@ -263,9 +257,6 @@ def _check_causes(entries: Sequence[KnownEntry], catalog: "Catalog") -> None:
         if unknown := next((name for name in entry.cause if name not in known), None):
             hint = meant(unknown, known, "your own causes need --specs DIR")
             raise entry.table.wrong("cause", f"no cause is named {unknown!r}", hint)
-
-
-# Values ----------------------------------------------------------------------------------------
 
 
 def _text(pattern: str) -> Callable[[Any], object]:

@@ -85,10 +85,7 @@ def _quoted(text: str) -> str:
 def rewritten(
     entry: KnownEntry, names: Sequence[str], now: FailureCounts | None, corpus: str, late: bool
 ) -> str:
-    """Write an entry with other names, tally and corpus, and no other keys.
-
-    Without a tally, only names change. `late` marks the date.
-    """
+    """Write an entry with other names, and tally and corpus if given. `late` marks the date."""
     import tomlkit
 
     # parse its lines alone, as a document of one table
@@ -199,9 +196,6 @@ def few(names: Sequence[str]) -> str:
     return ", ".join(names[:_SHOWN]) + more
 
 
-# Judged cases ----------------------------------------------------------------------------------
-
-
 def is_judged(case: CaseResult) -> bool:
     """Return whether anything was judged."""
     return case.verdict not in _OPEN
@@ -230,9 +224,6 @@ def vanished(known: KnownList, result: RunResult, every: Every) -> Iterator[Prob
 
 def _left(name: CaseName, gone: Sequence[str]) -> str:
     return name_lines(compact_names(one for one in name.ids if one not in gone))
-
-
-# Notes -----------------------------------------------------------------------------------------
 
 
 def notes(comparison: Comparison, known: KnownList, unversioned: int) -> Iterable[str]:

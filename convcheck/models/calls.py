@@ -1,8 +1,4 @@
-"""Judge a model's whole calls.
-
-Known arguments are evaluated as they occur, otherwise edge vectors, vectors for a known scale, and
-ends of known ranges.
-"""
+"""Judge a model's whole calls: known arguments, or edge vectors and ends of ranges."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -133,10 +129,7 @@ def arguments_that_occurred(
 def judge_node_calls(
     corpus: Corpus, cases: Sequence[Case], node: ModelNode, arguments: Sequence[Argument]
 ) -> Judged:
-    """Judge a node's calls. `cases` are those of its types and attributes.
-
-    Raises UsageError for recorded arguments that do not broadcast.
-    """
+    """Judge a node's calls. Raises UsageError for arguments that do not broadcast."""
     spec = corpus.catalog.specs[cases[0].spec]
     for case in cases:
         compiled = compile_calls(spec, case)
@@ -158,9 +151,6 @@ def _told(arguments: Sequence[Argument], codes: Sequence[int]) -> str:
         f"{one.name}={value(one.dtype.format, code)}"
         for one, code in zip(arguments, codes, strict=False)
     )
-
-
-# Elements ------------------------------------------------------------------------------------
 
 
 _Elements = tuple[tuple[Codes, ...], bool]  # columns, and whether no others can occur
@@ -293,9 +283,6 @@ def _rows_of_elements(
     return found
 
 
-# Whole calls ---------------------------------------------------------------------------------
-
-
 def _judged_tensors(corpus: Corpus, steps: CompiledSteps, arguments: Sequence[Argument]) -> Judged:
     whole = all(one.tensor is not None for one in arguments)
     may = [*_vectors_that_may(corpus, steps.case, arguments), tuple(map(_ends, arguments))]
@@ -345,15 +332,12 @@ def _row_of_call(decisions: Sequence[Decision], expected: ExpectedCall) -> Row:
     return decision.name, "disputed" if several else "defined"
 
 
-# Sequences -----------------------------------------------------------------------------------
-
-
 def _judged_sequences(
     corpus: Corpus, compiled: FormulaCalls, arguments: Sequence[Argument]
 ) -> Judged:
     whole = all(one.tensor is not None for one in arguments)
-    calls = [tuple(cast(Codes, one.tensor) for one in arguments)] if whole else \
-        _sequences_that_may(corpus, compiled, arguments)  # fmt: skip
+    known = [tuple(cast(Codes, one.tensor) for one in arguments)]
+    calls = known if whole else _sequences_that_may(corpus, compiled, arguments)
     told = [(call, row) for call in calls if (row := _row_of_sequence(compiled, call))]
     found = _rows_of_calls(arguments, told)
     return Judged(found, every=whole, proven=whole and bool(told), held=False, of="call")

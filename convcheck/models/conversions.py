@@ -94,10 +94,8 @@ class RulesForModel:
     corpus: Corpus
     opset: int
     data: Mapping[str, Bits]  # tensor -> recorded codes
-    #: by spec, types and attributes
-    _cases: dict[Hashable, tuple[Case, ...]] = field(default_factory=dict)
-    #: by case id and range of the input
-    _judged: dict[Hashable, Judged] = field(default_factory=dict)
+    _cases: dict[Hashable, tuple[Case, ...]] = field(default_factory=dict)  # by spec and signature
+    _judged: dict[Hashable, Judged] = field(default_factory=dict)  # by case id and input range
 
     def of(self, node: ModelNode) -> ModelConversion:
         """Return a node with its judgement."""
@@ -159,9 +157,6 @@ def _cases(spec: Spec, node: ModelNode, inputs: Types, outputs: Types) -> Iterat
         if found:
             yield from found if found[0].whole_calls else found[:1]
             return
-
-
-# Judgement ----------------------------------------------------------------------------------------
 
 
 def _judged(corpus: Corpus, case: Case, known: KnownValues) -> Judged:
@@ -233,9 +228,6 @@ def _kept(case: Case, codes: Bits, results: Bits, patterns: NDArray[np.uint8]) -
     nan = some_nan | ((patterns == EXACT) & (y.kind == NAN))
     kept: NDArray[np.bool_] = np.where(x.kind == NAN, nan, same)
     return kept
-
-
-# Chains --------------------------------------------------------------------------------------
 
 
 def chains_in(found: Sequence[ModelConversion]) -> list[tuple[ModelConversion, ...]]:

@@ -29,11 +29,10 @@ class Scope:
 
     path: str  # '' for the model's graph, LOOP/body/ for a body
     outer: "Scope | None"
-    #: absent for an unknown type, or no tensor
+    #: None if unknown, or no tensor
     types: dict[str, DType | None] = field(default_factory=dict)
     shapes: dict[str, tuple[int | None, ...]] = field(default_factory=dict)
-    #: tensors with values in the file
-    constants: "dict[str, TensorProto]" = field(default_factory=dict)
+    constants: "dict[str, TensorProto]" = field(default_factory=dict)  # with values in the file
     makers: "dict[str, ModelNode]" = field(default_factory=dict)
     given: set[str] = field(default_factory=set)
     found: dict[str, Any] = field(default_factory=dict)  # cache of known values
@@ -245,10 +244,7 @@ def distinct_codes(codes: Bits) -> Bits:
 
 
 def tensor_codes(array: np.ndarray[Any, Any], dtype: DType) -> Bits | None:
-    """Return codes, or texts; None for another type.
-
-    Without a NumPy type, the array may hold codes, or untyped bytes.
-    """
+    """Return codes, or texts; None for another type. Arrays may hold codes or bytes."""
     fmt = dtype.format
     if isinstance(fmt, Text):
         texts = [one.decode(errors="replace") if isinstance(one, bytes) else str(one)

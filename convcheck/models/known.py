@@ -1,7 +1,4 @@
-"""Infer a tensor's possible values, never too few.
-
-Constants are known. Some operators bound their output, others pass values on.
-"""
+"""Infer a tensor's possible values, never too few: constants, or bounds by operators."""
 
 import math
 from collections.abc import Mapping
@@ -117,9 +114,6 @@ def _clipped(node: ModelNode, dtype: DType | None, depth: int) -> KnownValues:
     bounded = low <= high and not (math.isnan(low) or math.isnan(high))
     found = KnownValues(low, high, why=node.op) if bounded else ANYTHING
     return found if found.is_bounded else replace(found, why="")
-
-
-# Codes ---------------------------------------------------------------------------------------
 
 
 def values_of(fmt: Numeric, codes: Bits) -> NDArray[np.float64]:

@@ -84,8 +84,7 @@ def end_to_end(parts: Sequence[Numbers]) -> Numbers:
 def bit_length(values: NDArray[np.uint64]) -> NDArray[np.uint8]:
     """Return the number of bits up to the leading one, 0 for 0.
 
-    Uses a float64's exponent. Clearing the bit after the leading one keeps rounding below the next
-    power of two.
+    Uses a float64's exponent. Clearing the bit after the leading one prevents rounding up.
     """
     lonely = values >> np.uint64(1)
     np.invert(lonely, out=lonely)
@@ -149,10 +148,7 @@ def exceeds(x: Numbers, bound: Fraction) -> NDArray[np.bool_]:
 
 
 def below(x: Numbers, bound: Fraction) -> NDArray[np.bool_]:
-    """Return a mask of ``x < bound``, for a bound that is negative, 0 or a power of two.
-
-    NaN is arbitrary. Raises ValueError for another bound.
-    """
+    """Return a mask of ``x < bound``, negative, 0 or a power of two; else raises ValueError."""
     if bound <= 0:
         return exceeds(x, bound) & x.sign
     exponent, significand, _ = number_parts(bound)
@@ -169,10 +165,7 @@ def to_fraction(x: Numbers, index: int) -> Fraction:
 
 
 def numbers_of_texts(texts: Texts) -> Numbers:
-    """Return the numbers that texts spell: exact decimals, inf and nan in any case.
-
-    Others become NaN; specs decide them by their spelling first.
-    """
+    """Return the numbers that texts spell: decimals, inf and nan in any case. Others are NaN."""
     parts = [_parts_of_text(text) for text in texts]
     types = (np.uint8, bool, np.int64, np.uint64, bool)
     kind, sign, exponent, significand, sticky = (

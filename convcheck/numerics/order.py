@@ -30,10 +30,7 @@ def positions(fmt: Numeric, codes: Codes) -> U64:
 
 
 def each_once(codes: Codes) -> Codes:
-    """Return distinct codes, sorted as unsigned integers.
-
-    numpy.unique uses hashes, which collide for codes that differ in few bits.
-    """
+    """Return distinct codes, sorted as unsigned integers; numpy.unique's hashes collide."""
     ordered = np.sort(codes)
     first = np.ones(len(ordered), bool)
     np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
@@ -104,7 +101,6 @@ def rough_indices(fmt: Numeric, codes: Codes) -> NDArray[np.float64] | NDArray[n
 
 
 def _narrow_indices(fmt: Numeric, codes: Codes) -> NDArray[np.int32]:
-    """Return exact indices of codes of a narrow format."""
     index = codes.astype(np.int32)
     below = index >> (fmt.bits - 1)  # 1 if negative, for signed formats
     if isinstance(fmt, Float) and fmt.signed:
@@ -162,10 +158,7 @@ def around(fmt: Numeric, numbers: Numbers) -> Codes:
 
 @cache
 def special_codes(fmt: Numeric) -> Codes:
-    """Return zeros, ones, range ends, infinities, NaNs, integers next to the sign bit; read-only.
-
-    NaNs have both signs, quiet and signalling, with low, middle and high payloads.
-    """
+    """Return zeros, ones, range ends, infinities, NaNs of all sorts, integers at the sign bit."""
     codes = _special_codes(fmt)
     codes.flags.writeable = False
     return codes

@@ -51,10 +51,7 @@ class Rational:
 
     @cached_property
     def parts(self) -> Parts:
-        """The numbers as fractions.
-
-        A sticky bit becomes half of the last bit, which rounds the same in all formats.
-        """
+        """The numbers as fractions; a sticky bit is half of the last bit."""
         x = self.value
         if isinstance(x, Parts):
             return x

@@ -40,7 +40,6 @@ def parse_decimal(text: str) -> Fraction | None:
 
 
 def _exponent(text: str) -> int:
-    """Read a decimal exponent, cut to nine digits."""
     size = int(text.lstrip("+-").lstrip("0")[:9] or "0")
     return -size if text.startswith("-") else size
 

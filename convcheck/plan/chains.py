@@ -49,10 +49,7 @@ class AskedChain:
 
 
 def settings(address: str) -> list[Setting]:
-    """Return combinations of graph layouts and backend options.
-
-    A backend without graphs has one empty setting: it is tested cast by cast.
-    """
+    """Return combinations of graph layouts and backend options, one empty without graphs."""
     options = graph_options(address)
     if options is None:
         return [()]
@@ -132,8 +129,8 @@ def newest_answered(
 ) -> list[Spec]:
     """Return each operator's newest version with a cast that the backend answers.
 
-    Operators with pairs return every such version, newest first, as a version's spec may lack some
-    pairs. Raises UnavailableError or UsageError.
+    Operators with pairs return every such version, newest first. Raises UnavailableError or
+    UsageError.
     """
     cases = [case for spec in specs for case in _probes(corpus.catalog, spec)]
     corpus = replace(corpus, tier="edge")

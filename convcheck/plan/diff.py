@@ -362,9 +362,6 @@ def _allowed(groups: Iterable[Group]) -> list[tuple[str, str, str, str]]:
     return sorted((g.decision.rule, g.decision.row, g.reading, g.digest) for g in free)
 
 
-# Causes --------------------------------------------------------------------------------------
-
-
 def _untried(old: RunResult, new: RunResult) -> Untried:
     """Return the run that failed and searched for no causes, if the other did."""
     if _diagnosed(old) == _diagnosed(new):

@@ -32,10 +32,7 @@ _HINT = "merge the shards of one run: same selection, specs, tier and backend"
 
 
 def merge_shards(parts: Named, rules: Rules) -> RunResult:
-    """Merge the shards of a run. Known failures apply to the merged run.
-
-    Raises UsageError unless every shard is there once, complete, and of one run.
-    """
+    """Merge the shards of a run. Raises UsageError unless they are all and complete."""
     for name, result in parts:
         if result.shard is None:
             hint = "`convcheck run --shard 1/4 -o FILE.jsonl` makes one"

@@ -151,10 +151,7 @@ def execute(
     catalog: Catalog | None = None,
     causes: tuple[CauseFile, ...] = (),
 ) -> Execution:
-    """Test every case with its vectors. Calls `on_result` with each result.
-
-    `thorough`: also makes large and many calls. Raises like `run`.
-    """
+    """Test every case with its vectors, with large and many calls if `thorough`."""
     setup = Setup(address, corpus, judge, timeout, False, catalog, causes)
     plan = [Unit(case, later=() if thorough else None) for case in cases]
     backend, restarts, interrupted = BackendInfo(address, ""), 0, False
@@ -180,10 +177,7 @@ def execute(
 
 @dataclass(frozen=True)
 class Single:
-    """A corpus of one case's vectors, with the same inputs for other cases.
-
-    These are of `spec`, or `before` for calls.
-    """
+    """A corpus of one case's vectors, with the same inputs for other cases."""
 
     one: Vectors
     spec: Spec | None = None
@@ -219,10 +213,7 @@ class Single:
 def ask_one_input(
     address: str, vectors: Vectors, timeout: float, catalog: Catalog
 ) -> tuple[BackendInfo, CaseResult]:
-    """Test one input on a backend, also with other attribute values.
-
-    Raises UnavailableError, UsageError or KeyboardInterrupt.
-    """
+    """Test one input on a backend, also with other attribute values. Raises as `run`."""
     corpus = Single(vectors, catalog.specs[vectors.case.spec])
     done = execute(
         address, corpus.cases, corpus, timeout=timeout, thorough=True,

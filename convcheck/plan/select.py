@@ -158,10 +158,7 @@ def _whole(result: RunResult) -> WholeRun:
 
 
 def of_finding(result: RunResult, named: str) -> RunResult:
-    """Return the run with one finding's failures, by its id or first digits.
-
-    Raises UsageError unless exactly one matches.
-    """
+    """Return the run with one finding's failures, by its id or first digits. Raises UsageError."""
     ids = {one for case in result.cases for one in _ids(case)}
     found = sorted(one for one in ids if named and one.startswith(named.lower()))
     if len(found) != 1:
@@ -194,10 +191,9 @@ def of_cause(result: RunResult, named: str) -> RunResult:
 
 
 def explanations_of(result: RunResult, named: str) -> list[Explanation]:
-    """Return the explanations that contain a cause, shortest first.
+    """Return the explanations that contain a cause, or fit equally, shortest first.
 
-    `named` is a letter or a name, or several joined, such as A+C. A cause also matches explanations
-    that no input distinguishes from it. Raises UsageError.
+    `named` is a letter or a name, or several joined, such as A+C. Raises UsageError.
     """
     diagnosis = gathered(result.cases, result.causes)
     told = list(with_letters(diagnosis.explanations, result.whole.letters if result.whole else {}))

@@ -22,10 +22,7 @@ Rules = Callable[[Case], tuple[Program, Decision]]
 
 @dataclass(frozen=True)
 class Unit:
-    """A case with its vectors, or a span of it.
-
-    `codes` counts the codes of the case's spans, or its samples if `sampled`.
-    """
+    """A case with its vectors, or a span of it. `codes`: those of its spans, or samples."""
 
     case: Case
     span: Span | None = None
@@ -183,10 +180,7 @@ def hand_of(name: str) -> str:
 
 
 def deal(plan: Sequence[T], alike: Alike[T], of: int) -> list[list[T]]:
-    """Return the parts of `of` shards, hand by hand, or one by one.
-
-    The latter with too few hands or if the plan's order could not be restored.
-    """
+    """Return the parts of `of` shards, hand by hand, or one by one if that loses the order."""
     hands = list(_hands(plan, alike))
     dealt = [list(chain.from_iterable(hands[index::of])) for index in range(of)]
     if len(hands) >= of and _by_hands(dealt, alike) == list(plan):

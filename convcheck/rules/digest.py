@@ -1,7 +1,4 @@
-"""Hash the parts of a spec that determine its vectors.
-
-Only types that cases use or compute in count, so a new dtype changes few hashes.
-"""
+"""Hash the parts of a spec that determine its vectors, with the types that they use only."""
 
 import hashlib
 import json

@@ -106,22 +106,18 @@ def _rules(before: Node, node: Node) -> Node:
             rules.pop(_position(rules, name))  # raises for an unknown name
         changes = node.items().get("change", replace(node, value=[]))
     for rule in changes.elements():
-        _place(rules, rule)
-    return replace(before, value=list(rules))
-
-
-def _place(rules: list[Node], rule: Node) -> None:
-    name = rule.need("name")
-    known = [r.need("name").text() for r in rules]
-    if name.text() in known:
-        index = known.index(name.text())
-        rules[index] = replace(rule, value={**rules[index].items(), **rule.items()})
-    elif at := rule.get("before"):
-        rules.insert(_position(rules, at), rule)
-    elif at := rule.get("after"):
-        rules.insert(_position(rules, at) + 1, rule)
-    else:
-        rules.append(rule)
+        own = rule.need("name").text()
+        known = [r.need("name").text() for r in rules]
+        if own in known:
+            index = known.index(own)
+            rules[index] = _update(rules[index], rule)
+        elif at := rule.get("before"):
+            rules.insert(_position(rules, at), rule)
+        elif at := rule.get("after"):
+            rules.insert(_position(rules, at) + 1, rule)
+        else:
+            rules.append(rule)
+    return replace(before, value=rules)
 
 
 def _position(rules: list[Node], name: Node) -> int:

@@ -144,8 +144,7 @@ class Attribute:
     also: tuple[Asking, ...]  # to test outside its list
     place: Place
     by_layout: bool = field(default=False, metadata=LATER)  # layouts set its value
-    #: the text states the default, so it can be omitted
-    stated: bool = field(default=True, metadata=LATER)
+    stated: bool = field(default=True, metadata=LATER)  # stated defaults can be omitted
 
     def applies_to(self, target: DType) -> bool:
         """Return whether it applies to a destination."""
@@ -195,8 +194,7 @@ class Layout:
     shapes: tuple[tuple[str, tuple[str, ...]], ...]  # input -> dimensions
     place: Place
     attributes: Attributes = field(default=(), metadata=LATER)
-    #: attributes that carry the output's type
-    carried: tuple[str, ...] = field(default=(), metadata=LATER)
+    carried: tuple[str, ...] = field(default=(), metadata=LATER)  # with the output's type
     #: variable -> types, or a variable of the same type. One must hold, () for all
     only: tuple[tuple[tuple[str, TypeNames | str], ...], ...] = field(default=(), metadata=LATER)
 
@@ -286,10 +284,8 @@ class Case:
     shapes: Shapes | None = None  # None for all
     outside: bool = False  # the text excludes it: an answer may have any form
     hops: "tuple[Case, ...]" = ()  # casts of a chain's graph
-    #: layout of that graph, and backend options: input=constant, middle=hidden
-    setting: tuple[tuple[str, str], ...] = ()
-    #: other inputs as written, for a conversion of the first input
-    fixed: tuple[tuple[str, str], ...] = ()
+    setting: tuple[tuple[str, str], ...] = ()  # of that graph: input=constant, middle=hidden
+    fixed: tuple[tuple[str, str], ...] = ()  # other inputs, if the first is converted
 
     def __hash__(self) -> int:  # common dictionary keys
         return hash(self.id)
@@ -364,8 +360,7 @@ class FunctionRow:
 
     sources: frozenset[str] | None = None  # None for all types
     targets: frozenset[str] | None = None  # None for all types
-    #: attribute -> values as written, None for any
-    attributes: tuple[tuple[str, tuple[str, ...] | None], ...] = ()
+    attributes: tuple[tuple[str, tuple[str, ...] | None], ...] = ()  # attribute -> values or None
 
     def of_types(self, case: Case) -> bool:
         """Return whether it has all of a case's types."""

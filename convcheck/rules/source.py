@@ -1,7 +1,6 @@
-"""Read YAML as strings with places.
+"""Read YAML as strings with places. Duplicate keys, tags and aliases are errors.
 
-YAML's typing turns `-0` into 0, `off` into False and `0x7e` into 126, and drops duplicate keys. So
-scalars stay strings, and duplicate keys, tags and aliases are errors.
+YAML's typing turns `-0` into 0, `off` into False and `0x7e` into 126.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator

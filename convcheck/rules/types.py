@@ -43,8 +43,7 @@ class Types:
     def folded(self, names: Iterable[str], known: Collection[str] | None = None) -> list[str]:
         """Return type names with whole families by their name, largest first.
 
-        With `known` types, a family counts if most of it is known and all known members are
-        present.
+        With `known` types, a family counts if most is known and all known members are present.
         """
         left = dict.fromkeys(names)
         found: list[str] = []

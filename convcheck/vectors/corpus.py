@@ -101,8 +101,8 @@ def sample_spans(number: int, seed: int) -> tuple[Span, ...]:
 class Corpus:
     """The vectors of a tier.
 
-    `words` are a user's inputs as written. With `sweeps`, the exhaustive tier tests sources of up
-    to 32 bits in spans of codes. `samples` counts samples of wider sources.
+    `words` are a user's inputs. With `sweeps`, the exhaustive tier tests sources of up to 32 bits
+    in spans of codes. `samples` counts samples of wider sources.
     """
 
     catalog: Catalog

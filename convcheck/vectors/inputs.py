@@ -61,10 +61,9 @@ Mask = NDArray[np.bool_]
 def left_out(source: Numeric, target: Format, asked: Codes, rng: "np.random.Generator") -> Codes:
     """Return codes that complete the coverage of exponents.
 
-    Then one of two adjacent binades has a value that is no power of two. Outside the destination's
-    range, three of four have one, in both signs. Binades of integers are their lengths. Of very
-    many binades, every 13th is tested far from the range, so every residue modulo a power of two
-    occurs.
+    Then one of two adjacent binades has a value that is no power of two; outside the destination's
+    range, three of four, in both signs. Binades of integers are their lengths. Of very many, every
+    13th is tested far from the range: every residue modulo a power of two occurs.
     """
     if isinstance(source, Float):
         binades = [one for one in binades_of(source, source.max_magnitude) if one[1] > 1]
@@ -138,10 +137,7 @@ def _gaps(there: Mask, outside: Mask) -> Iterator[tuple[int, int]]:
 
 
 def only_dropped(source: Numeric, target: Format) -> Codes:
-    """Return ties with one bit added or subtracted, for each dropped bit.
-
-    The normal binade also has values with one bit added, for directed modes.
-    """
+    """Return ties (and normal values) with one bit changed, for each dropped bit."""
     found = [np.empty(0, source.storage)]
     for turn, low in enumerate(_places(source, target)):
         ties = [] if isinstance(target, Int) and turn == 0 else [(low + 1, True), (low + 3, False)]
@@ -338,8 +334,8 @@ def _all_of_float(source: Numeric, target: Float, rng: "np.random.Generator") ->
 def _edge_of_float(source: Numeric, target: Float, rng: "np.random.Generator") -> Codes:
     """Return rotating probes in every reachable binade, within the budget.
 
-    Landmark binades get every probe. A binade with one value gets one just past its midpoint, the
-    only place where an intermediate type may fail.
+    Landmark binades get every probe. A binade with one value gets one just past its midpoint, where
+    alone an intermediate type may fail.
     """
     finer, past, last = boundaries_of(target)
     every = binades_of(finer, last)

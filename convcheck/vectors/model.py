@@ -19,11 +19,7 @@ COVERAGES: tuple[Coverage, ...] = get_args(Coverage)
 
 @dataclass(frozen=True)
 class VectorSet:
-    """A case's inputs, sorted by value, with their expectations.
-
-    `inputs` has an array of codes or texts for each input, shape (n,). `form` decides on an
-    answer's type and shape.
-    """
+    """A case's inputs, sorted by value: codes or texts of each input, shape (n,)."""
 
     case: Case
     inputs: tuple[Bits, ...]
@@ -61,8 +57,7 @@ class CallSet:
     coverage: Coverage
     form: Decision  # on an answer's type and shape
     among: Among | None = None  # a further constraint on elements
-    #: axis and block size by which other inputs broadcast to the first
-    along: tuple[int, int] | None = None
+    along: tuple[int, int] | None = None  # axis and block size of broadcasting others
 
     def __len__(self) -> int:
         return len(self.calls)

@@ -61,17 +61,14 @@ class StepsLine:
     to: str = ""  # the attribute with the target type
     targets: tuple[tuple[str, DType], ...] = ()  # its values -> types
     place: Place = field(kw_only=True)
-    #: output types of the expression, None for all
-    only: TypeNames | None = field(default=None, metadata=LATER)
-    #: the expression for other outputs
-    elsewhere: Expression | None = field(default=None, metadata=LATER)
+    only: TypeNames | None = field(default=None, metadata=LATER)  # output types, None for all
+    elsewhere: Expression | None = field(default=None, metadata=LATER)  # for other outputs
     exact: bool = field(default=False, metadata=LATER)  # it has no rounding
     #: the operand is rounded to it (to odd), by default to the arithmetic's type
     taken_as: DType | None = field(default=None, metadata=LATER)
     through: tuple[Hop, ...] = field(default=(), metadata=LATER)  # set by a cause
     conversions: tuple[DType, ...] = field(default=(), metadata=LATER)
-    #: the first that holds replaces the expression
-    branches: tuple[Branch, ...] = field(default=(), metadata=LATER)
+    branches: tuple[Branch, ...] = field(default=(), metadata=LATER)  # first to hold replaces `be`
 
     @property
     def expressions(self) -> tuple[Expression, ...]:
@@ -100,19 +97,16 @@ class StepsReading:
     narrow: frozenset[str]  # lines rounded to the first input's type
     cite: Cite
     place: Place
-    #: the type of operations for all inputs
-    fixed: DType | None = field(default=None, metadata=LATER)
+    fixed: DType | None = field(default=None, metadata=LATER)  # of operations, for any input
     exact: bool = field(default=False, metadata=LATER)
-    #: the input or output with that type, '' for the first input
-    of: str = field(default="", metadata=LATER)
+    of: str = field(default="", metadata=LATER)  # input or output with that type, '' for the first
     by: str = field(default="", metadata=LATER)  # the attribute that names it
     named: tuple[tuple[str, DType], ...] = field(default=(), metadata=LATER)  # its values -> types
     operands: tuple[str, ...] = field(default=(), metadata=LATER)  # inputs rounded first
     whole: str = field(default=NEAREST, metadata=LATER)  # the mode of ``round(x)``
     #: wider values within an ulp of a tie of ``round(x)`` are undefined
     open_near_ties: bool = field(default=False, metadata=LATER)
-    #: source type of exact values, unless the line has one
-    taken_as: DType | None = field(default=None, metadata=LATER)
+    taken_as: DType | None = field(default=None, metadata=LATER)  # source of exact values
 
     def type_for(self, case: Case, types: Mapping[str, DType]) -> DType | None:
         """Return the type of operations, None for exact. `types`: of inputs and output, by name."""
@@ -222,18 +216,13 @@ class Steps(Body):
     place: Place
     undefined: tuple[OpenElements, ...] = field(default=(), metadata=LATER)
     along: Along | None = field(default=None, metadata=LATER)  # None if inputs broadcast
-    #: a line's inverse for the first input, if not derived
-    back: Expression | None = field(default=None, metadata=LATER)
+    back: Expression | None = field(default=None, metadata=LATER)  # an inverse, if not derived
     back_of: str = field(default="", metadata=LATER)  # that line, '' for the last
-    #: attributes that lines compute with
-    numbers: tuple[str, ...] = field(default=(), metadata=LATER)
-    #: inverse operator, or '', and its other inputs -> inputs here
-    undone_by: tuple[str, tuple[tuple[str, str], ...]] = ("", ())
+    numbers: tuple[str, ...] = field(default=(), metadata=LATER)  # attributes in lines
+    undone_by: tuple[str, tuple[tuple[str, str], ...]] = ("", ())  # operator, its inputs -> ours
     others: tuple[str, ...] = field(default=(), metadata=LATER)  # scalar outputs after the first
-    #: inputs to test at the ends of their types
-    extremes: tuple[str, ...] = field(default=(), metadata=LATER)
-    #: minima and maxima of test tensors, for one input
-    ends: tuple[tuple[str, str], ...] = field(default=(), metadata=LATER)
+    extremes: tuple[str, ...] = field(default=(), metadata=LATER)  # inputs to test at type ends
+    ends: tuple[tuple[str, str], ...] = field(default=(), metadata=LATER)  # of the test tensors
     #: None for all
     values: ValuesOf | None = field(default=None, metadata=LATER)
 

@@ -1,7 +1,4 @@
-"""Choose the calls of a formula: listed and random ones.
-
-A random call's limit is an element. One ulp to either side changes the length by one.
-"""
+"""Choose the calls of a formula: listed and random ones, whose limit is near an element."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
@@ -98,7 +95,10 @@ def _made(
 
 def _long(formula: Formula, case: Case, formats: Sequence[Numeric]) -> Iterator[Codes]:
     output = case.outputs[0]
-    gap = _first_gap(cast(Numeric, output.format))
+    fmt = cast(Numeric, output.format)
+    # where the type, or the widest float without it, skips odd numbers, 0 for never
+    gap = next((2**p for p in _PRECISIONS if 2 ** (p + 1) <= fmt.max), 0)
+    gap = 2 << fmt.mantissa if isinstance(fmt, Float) else gap
     if formula.interval is None or gap < _LEAST_GAP or {*case.inputs} != {output}:
         return
     for start, step, steps in _across(gap):
@@ -108,21 +108,11 @@ def _long(formula: Formula, case: Case, formats: Sequence[Numeric]) -> Iterator[
 
 
 def _across(gap: int) -> Iterator[tuple[int, Decimal, int]]:
-    """Yield start, step and length of sequences across `gap`, the first gap between integers.
-
-    The last shrinks to a small number, so its error is many ulps there.
-    """
+    """Yield start, step and length of sequences across `gap`, the last one to a small number."""
     yield from ((gap + k, Decimal(1), n) for k, n in ((-15, 33), (-7, 34), (-63, 130)))
     yield from ((s * (gap + k), Decimal(-3), 40) for s, k in ((1, 73), (-1, -47)))
     yield gap + 72, Decimal("-2.1875"), 40
     yield gap, Decimal(3 - gap) / 32, 32
-
-
-def _first_gap(fmt: Numeric) -> int:
-    """Return where a type, or the widest float without it, skips odd numbers, 0 for never."""
-    if isinstance(fmt, Float):
-        return 2 << fmt.mantissa
-    return next((2**p for p in _PRECISIONS if 2 ** (p + 1) <= fmt.max), 0)
 
 
 def _word(fmt: Numeric, output: Format, random: Random) -> str:

@@ -1,7 +1,4 @@
-"""Choose the calls of type promotions.
-
-Conversions depend on types and ranks only, so the first case with a result type tests values.
-"""
+"""Choose the calls of type promotions; the first case with a result type tests values."""
 
 import zlib
 from collections.abc import Sequence
@@ -146,10 +143,7 @@ def _candidates(each: Conversion, tier: Tier, seed: int) -> Codes:
 
 
 def _ends(source: Numeric, target: Numeric) -> Codes:
-    """Return codes at the ends of an integer target's range.
-
-    The upper end of a signed source is one less: inputs must convert to different values.
-    """
+    """Return codes at the ends of an integer target's range that convert to different values."""
     if not isinstance(target, Int) or (target.max >= source.max and target.min <= source.min):
         return np.empty(0, source.storage)
     ends = np.array([int(target.max) - source.signed, -int(target.min)], np.uint64)
@@ -157,10 +151,7 @@ def _ends(source: Numeric, target: Numeric) -> Codes:
 
 
 def _ties(source: Numeric, target: Numeric) -> Codes:
-    """Return codes at and next to ties of a float target.
-
-    One step past a high tie is lost if a wide source goes through an intermediate type.
-    """
+    """Return codes at and next to ties of a float target; intermediate types lose high steps."""
     if not isinstance(target, Float) or source == target:
         return np.empty(0, source.storage)
     half = Fraction(1, 2 << target.mantissa)  # half an ulp at 1

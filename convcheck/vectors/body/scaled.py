@@ -1,7 +1,7 @@
 """Choose the calls of scaling steps: steps with an inverse, or without a conversion.
 
-For each set of other inputs in the spec, data bring the last line to a rounding boundary of the
-output, and next to it. Only the simplest layouts test all of them.
+For each set of other inputs, data bring the last line to a rounding boundary of the output, and
+next to it. Only the simplest layouts test all of them.
 """
 
 import zlib
@@ -334,10 +334,7 @@ def next_to(asking: Asking, data: Codes, far: Sequence[int] = (1,)) -> list[Code
 
 
 def _sharp(asking: Asking, one: Set, rng: "np.random.Generator") -> tuple[Codes, Codes]:
-    """Return agreed data closest to boundaries, and some with different readings.
-
-    Closeness is in ulps of the first line, where an inexact division shows.
-    """
+    """Return agreed data closest to boundaries, in ulps of the first line, and some apart."""
     wanted = _inner(asking.compiled.output.format, rng)
     data, exact = brought(asking, one, wanted)
     finer = asking.data.mantissa - _COARSE if isinstance(asking.data, Float) else 0
@@ -472,10 +469,7 @@ def _ends(fmt: Format) -> list[Fraction]:
 
 
 def _whole(asking: Asking, one: Set, data: Codes) -> Call:
-    """Return a call whose length is no multiple of a kernel's vector.
-
-    For sub-byte outputs the largest number is alone in the last byte.
-    """
+    """Return a call of no multiple of a kernel's lanes; below a byte, the largest is last."""
     if len(data) and cast(Numeric, asking.compiled.output.format).bits < _BYTE:
         data = np.append(data, np.repeat(_largest(asking, data), 1 + len(data) % 2))
     elif len(data) and len(data) % _LANES == 0:

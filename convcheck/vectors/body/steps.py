@@ -1,7 +1,4 @@
-"""Choose the calls of steps around a conversion.
-
-Inverting the lines before it gives data that bring it to a boundary or next to one.
-"""
+"""Choose the calls of steps around a conversion: inverted lines bring it to boundaries."""
 
 import zlib
 from collections import Counter
@@ -200,11 +197,7 @@ def _least_normal(fmt: Float) -> int:
 
 
 def _kinds(x: Numbers, target: Float, finer: Float) -> tuple[Mask, ...]:
-    """Return a mask for each hard kind.
-
-    Far below subnormals, a subnormal tie rounded down, just above one, negative just below one,
-    just below the overflow midpoint.
-    """
+    """Mask far below subnormals, subnormal ties rounded down, just above 1, above -1, below max."""
     count = _least_normal(target) - x.exponent
     far = (x.kind == FINITE) & (x.significand != 0)
     far &= (count >= _ROUND) & (count <= _ROUND + target.mantissa)

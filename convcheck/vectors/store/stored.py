@@ -1,7 +1,7 @@
 """A vectors folder: a manifest, and a file for each operator and source type.
 
-Versions of an operator, and operators that extend it, share a folder. A file has sets of vectors
-for all cases with the same types, rules and vectors.
+Versions of an operator, and operators that extend it, share a folder. A set of vectors is for all
+cases with the same types, rules and vectors.
 """
 
 import hashlib
@@ -141,17 +141,13 @@ class Line(NamedTuple):
 
     inputs: list[Tensor]
     rule: int
-    #: (index of its name, outputs, or the pattern of the whole call)
-    readings: list[tuple[int, str | list[Tensor]]]
+    readings: list[tuple[int, str | list[Tensor]]]  # (index of name, outputs or call's pattern)
     rules: tuple[str, ...] = ()  # of each element of each output, if they differ
     between: bool = False
 
 
 class StoredSet(msgspec.Struct, frozen=True):
-    """The vectors of some cases.
-
-    In later readings, `same` stands for the first one's element.
-    """
+    """The vectors of some cases."""
 
     cases: dict[str, list[str]]  # spec id -> names of cases, several with choices in braces
     inputs: list[str]

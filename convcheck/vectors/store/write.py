@@ -145,8 +145,8 @@ def _line(
 class Files:
     """Iterate over the files of cases as (name, content), the manifest last.
 
-    Cases come in the order of `by_file`. `vectors` and `size` (bytes) count the sets and files so
-    far. `kept` lists other specs' vectors in the folder.
+    Cases come in the order of `by_file`. `vectors` and `size` (bytes) count sets and files so far.
+    `kept` lists other specs' vectors.
     """
 
     def __init__(
