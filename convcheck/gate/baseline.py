@@ -59,11 +59,8 @@ def hold(result: RunResult, known: KnownList, every: Every, today: date) -> RunR
         excuse = Excuse(kind, entry.reason, entry.issue, entry.place)
         for name, key in finding.takes if finding.excused else ():
             excuses.setdefault(name, {})[key] = excuse
-    unversioned = 0
-    if not version_of(free.backend.version):
-        unversioned = sum(
-            e.backend is not None and e.tier in ("", free.tier) for e in known.entries
-        )
+    of_versions = [e for e in known.entries if e.backend is not None and e.tier in ("", free.tier)]
+    unversioned = 0 if version_of(free.backend.version) else len(of_versions)
     return replace(
         free,
         cases=tuple(_excused(case, excuses.get(case.case.id, {})) for case in free.cases),

@@ -235,7 +235,9 @@ def chains_in(found: Sequence[ModelConversion]) -> list[tuple[ModelConversion, .
     by_node = {id(one.node): one for one in found if one.judged is not None and not one.arguments}
     before: dict[int, ModelConversion] = {}
     for one in by_node.values():
-        maker = one.node.scope.maker_of(one.node.inputs[0])
+        name = one.node.inputs[0]
+        at = one.node.scope.holder(name)
+        maker = at.makers.get(name) if at else None
         if maker is not None and id(maker) in by_node:
             before[id(one.node)] = by_node[id(maker)]
     inner = {id(one.node) for one in before.values()}

@@ -54,11 +54,6 @@ class Scope:
         at = self.holder(name)
         return at.shapes.get(name) if at else None
 
-    def maker_of(self, name: str) -> "ModelNode | None":
-        """Return the node that computes a tensor, if any."""
-        at = self.holder(name)
-        return at.makers.get(name) if at else None
-
 
 @dataclass(frozen=True, eq=False)
 class ModelNode:

@@ -18,6 +18,7 @@ from convcheck.numerics.number import (
     is_nan,
     normalised,
     numbers_of_texts,
+    take,
 )
 
 Mask = NDArray[np.bool_]
@@ -31,10 +32,7 @@ def decode(fmt: Format, bits: Bits) -> Numbers:
         return numbers_of_texts(cast(Texts, bits))
     codes = cast(Codes, bits)
     if fmt.bits in _LISTED and len(codes) <= _FEW:
-        every = _every_number(fmt)
-        return Numbers(
-            every.kind[codes], every.sign[codes], every.exponent[codes], every.significand[codes]
-        )
+        return take(_every_number(fmt), codes)
     return _decoded(fmt, codes)
 
 

@@ -64,7 +64,7 @@ class Numbers:
         return len(self.kind)
 
 
-def take(x: Numbers, index: NDArray[np.intp]) -> Numbers:
+def take(x: Numbers, index: NDArray[np.integer[Any]]) -> Numbers:
     """Return the elements of an index array, shape (m,)."""
     sticky = None if x.sticky is None else x.sticky[index]
     return Numbers(x.kind[index], x.sign[index], x.exponent[index], x.significand[index], sticky)

@@ -283,11 +283,8 @@ def _run(run: RunResult) -> ComparedRun:
 
 
 def _one_sided(cases: dict[str, CaseResult], others: dict[str, CaseResult]) -> tuple[OneSided, ...]:
-    return tuple(
-        OneSided(case=name, verdict=case.verdict)
-        for name, case in cases.items()
-        if name not in others
-    )
+    alone = (case for name, case in cases.items() if name not in others)
+    return tuple(OneSided(case=case.case.id, verdict=case.verdict) for case in alone)
 
 
 _Keyed = tuple[FailureKey, Failure]  # with its identity across runs

@@ -1,6 +1,6 @@
 """Read causes as edits of whole calls: of a formula, steps or a matrix (docs/specs.md)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -36,7 +36,6 @@ class FormulaEdit:
     """Another way to compute a sequence."""
 
     body: ClassVar[str] = "formula"
-
     arguments: tuple[tuple[frozenset[str], Hop], ...]  # types of an argument -> its hop
     length: Changes  # over ARGUMENTS
     element: Changes  # over INDEX and LAST besides
@@ -47,7 +46,6 @@ class StepsEdit:
     """Another way to compute steps."""
 
     body: ClassVar[str] = "steps"
-
     lines: Mapping[str, Changes]  # line -> its changes
     reading: Changes  # of each reading
     rounds: str  # the mode to the first input's type, '' for the spec's
@@ -71,7 +69,6 @@ class MatrixEdit:
     """Other answers of a matrix."""
 
     body: ClassVar[str] = "matrix"
-
     cells: tuple[CellEdit, ...]  # the first with a pair decides
     flushes: bool  # an output with a subnormal has +0 in its place and for zeros
 
@@ -81,15 +78,12 @@ CallEdit = FormulaEdit | StepsEdit | MatrixEdit
 
 def read_call_edit(node: Node, types: Types) -> CallEdit | None:
     """Return a cause's edit of whole calls, if any."""
+    readers: dict[str, Callable[[Node, Types], CallEdit]]
+    readers = {"formula": _formula, "steps": _steps, "matrix": _matrix}
     found = [key for key in BODIES if node.get(key)]
     if len(found) > 1:
         raise node.need(found[1]).error(f"there is already a {found[0]} here", "a cause each")
-    if not found:
-        return None
-    edit = node.need(found[0])
-    if found[0] == "formula":
-        return _formula(edit, types)
-    return _steps(edit, types) if found[0] == "steps" else _matrix(edit, types)
+    return readers[found[0]](node.need(found[0]), types) if found else None
 
 
 def _formula(node: Node, types: Types) -> FormulaEdit:

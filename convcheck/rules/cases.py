@@ -41,18 +41,15 @@ def _entry(node: Node, kinds: Mapping[str, str], context: Context) -> Uncovered:
         for key in ("from", "to")
     )
     node.read("values", lambda values: values.only(*kinds), None)
-    values = (
-        (
-            name,
-            tuple(
-                e.integer() if kinds[name] == "int" and e.value != DEFAULT else e.text()
-                for e in values.elements()
-            ),
-        )
-        for name, values in node.entries("values").items()
-    )
     cite = read_cite(node.need("cite", "quote the sentence that leaves it out"), context)
     rule = rule_of_all(node.need("name").text(), Outcome("undefined"), cite, node.place)
+    values = []
+    for name, listed in node.entries("values").items():
+        whole = kinds[name] == "int"
+        found = (
+            e.integer() if whole and e.value != DEFAULT else e.text() for e in listed.elements()
+        )
+        values.append((name, tuple(found)))
     return Uncovered(sources, targets, tuple(values), rule)
 
 
@@ -180,11 +177,8 @@ def _case(
 
 
 def _applying(spec: Spec, outputs: tuple[DType, ...]) -> list[Attribute]:
-    return [
-        a
-        for a in spec.attributes
-        if not a.carries and not a.by_layout and (not outputs or a.applies_to(outputs[0]))
-    ]
+    free = (a for a in spec.attributes if not (a.carries or a.by_layout))
+    return [a for a in free if not outputs or a.applies_to(outputs[0])]
 
 
 def _listed(spec: Spec, types: Types) -> Iterator[tuple[Attributes, bool]]:

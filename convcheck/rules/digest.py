@@ -38,11 +38,8 @@ def digest_of_spec(spec: Spec) -> str:
 
 @cache
 def _names(kind: Any) -> tuple[tuple[str, object], ...]:
-    return tuple(
-        (field.name, field.default if field.metadata == LATER else MISSING)
-        for field in fields(kind)
-        if field.name not in _TELLS
-    )
+    kept = (field for field in fields(kind) if field.name not in _TELLS)
+    return tuple((f.name, f.default if f.metadata == LATER else MISSING) for f in kept)
 
 
 def _tree(value: Any) -> object:

@@ -13,16 +13,11 @@ from convcheck.streams import meant, plural
 T = TypeVar("T")
 
 NAME, NUMBER, CONVERT = "name", "number", "convert"
-FUNCTIONS = {
-    "ceil": 1,
-    "floor": 1,
-    "abs": 1,
-    "round": 1,
-    "max": 2,
-    "min": 2,
-    "largest": 1,
-    "smallest": 1,
-}  # also operations; -> number of arguments
+FUNCTIONS = {  # also operations; -> number of arguments
+    **dict.fromkeys(("ceil", "floor", "abs", "round"), 1),
+    **dict.fromkeys(("max", "min"), 2),
+    **dict.fromkeys(("largest", "smallest"), 1),
+}
 _BINARY: Mapping[type[ast.operator], str] = {
     ast.Add: "add",
     ast.Sub: "subtract",

@@ -84,11 +84,8 @@ def _pair_list(node: Node, context: Context) -> PairList:
         source: TypeNames(context.types.names(targets)) for source, targets in rows.items().items()
     }
     known = context.types.types
-    refuse(
-        rows.error(f"unknown type {source!r}", meant(source, known))
-        for source in rows.items()
-        if source not in known
-    )
+    unknown = (source for source in rows.items() if source not in known)
+    refuse(rows.error(f"unknown type {source!r}", meant(source, known)) for source in unknown)
     node.read("when", lambda when: when.only(*context.attributes), None)
     when = (
         (name, frozenset(e.word(context.attributes[name], "value") for e in values.elements()))

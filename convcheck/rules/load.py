@@ -108,10 +108,8 @@ class _Specs(Mapping[str, Spec]):
             if other is not file:
                 message = f"{name} is already defined in {other.shown}"
                 raise file.head.error(message, "give it another op or version")
-        in_order = sorted(
-            found.items(), key=lambda e: (_op(e[1].head), version_key(_version(e[1].head)))
-        )
-        self._by_id = dict(in_order)
+        keys = {name: (_op(f.head), version_key(_version(f.head))) for name, f in found.items()}
+        self._by_id = {name: found[name] for name in sorted(found, key=keys.__getitem__)}
         self._resolved: dict[Path, _Merged] = {}
         self._refused: dict[Path, SpecError] = {}
         self._built: dict[str, Spec] = {}

@@ -109,16 +109,13 @@ def _row(label: str, node: Node, width: int, default: tuple[Level, Cite], contex
         node.only("cells", "level", "cite")
         default = _defaults(node, default, context)
         whole = node.need("cells")
-    many = isinstance(whole.value, list)
     cells = [_cell(e, default, context) for e in whole.elements()]
-    if not many:
+    if not isinstance(whole.value, list):
         cells *= width
     if len(cells) != width:
-        raise node.error(
-            f"row {label!r} has {plural(len(cells), 'cell')}, the rule has "
-            f"{plural(width, 'column')}",
-            "one cell per column, or a single one for all",
-        )
+        has, wanted = plural(len(cells), "cell"), plural(width, "column")
+        said = f"row {label!r} has {has}, the rule has {wanted}"
+        raise node.error(said, "one cell per column, or a single one for all")
     return Row(label, tuple(cells), node.place)
 
 

@@ -108,14 +108,11 @@ class Node:
 
     def only(self, *allowed: str) -> None:
         """Refuse unknown keys."""
-        if not (unknown := [key for key in self.items() if key not in allowed]):
-            return
         places = self.keys or {}
+        unknown = ((k, places.get(k, self.place)) for k in self.items() if k not in allowed)
         refuse(
-            SpecError(
-                f"unknown key `{key}`", place=places.get(key, self.place), hint=meant(key, allowed)
-            )
-            for key in unknown
+            SpecError(f"unknown key `{key}`", place=place, hint=meant(key, allowed))
+            for key, place in unknown
         )
 
 

@@ -37,8 +37,7 @@ class Types:
             return (word,)
         if word in self.sets:
             return self.sets[word]
-        known = [*self.types, *self.sets, *pseudo]
-        raise node.error(f"unknown type {word!r}", meant(word, known))
+        raise node.error(f"unknown type {word!r}", meant(word, [*self.types, *self.sets, *pseudo]))
 
     def folded(self, names: Iterable[str], known: Collection[str] | None = None) -> list[str]:
         """Return type names with whole families by their name, largest first.

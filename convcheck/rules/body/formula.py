@@ -281,28 +281,24 @@ def _pairs(node: Node, scope: _Scope) -> Iterator[tuple[FormulaWay, FormulaWay]]
 
 def _ways(
     node: Node, of: Literal["length", "element"], cite: Cite, scope: _Scope
-) -> list[FormulaWay]:
+) -> Iterator[FormulaWay]:
     node.only("in", "by", "of", "is", "name", "cite")
     types = scope.context.types.types
     cite = node.read("cite", lambda e: read_cite(e, scope.context), cite)
     start = node.read("of", lambda e: e.word(("given", "converted"), "word"), "given")
     forms = [e.word((PRODUCT, RECURRENCE), "form") for e in node.listed("by")] or [PRODUCT]
     words = [e.word((EXACT, OUTPUT, *types), "arithmetic") for e in node.need("in").elements()]
-    ways = []
     for word, form in product(words, forms):
         said = _expression(node, of, form, scope)
-        ways.append(
-            FormulaWay(
-                said,
-                types.get(word, word),
-                form == RECURRENCE,
-                start == "converted",
-                tuple(types[name] for name in sorted(conversions_in(said))),
-                node.read("name", Node.text, ""),
-                cite,
-            )
+        yield FormulaWay(
+            said,
+            types.get(word, word),
+            form == RECURRENCE,
+            start == "converted",
+            tuple(types[name] for name in sorted(conversions_in(said))),
+            node.read("name", Node.text, ""),
+            cite,
         )
-    return ways
 
 
 def _expression(node: Node, of: str, form: str, scope: _Scope) -> Expression:

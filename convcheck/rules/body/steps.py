@@ -306,11 +306,8 @@ def read_steps(node: Node, context: Context) -> Steps:
         "ask-a-little", "along", "undefined", "back", "ends", "undone-by", "extremes", "values",
     )  # fmt: skip
     level, agreed = body.need("level"), body.get("agreed")
-    numbers = [
-        name
-        for name, values in context.attributes.items()
-        if name not in inputs and values and all(value.isdecimal() for value in values)
-    ]
+    own = {name: words for name, words in context.attributes.items() if name not in inputs}
+    numbers = [name for name, words in own.items() if words and all(map(str.isdecimal, words))]
     lines = _lines(body.need("lines"), inputs, numbers, context)
     names = [line.name for line in lines]
     ends = [*inputs, *node.need("outputs").items()]

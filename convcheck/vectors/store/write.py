@@ -73,12 +73,7 @@ def text_of_set(vectors: Vectors) -> str:
 
 
 def _text(one: StoredSet) -> str:
-    head = {
-        "inputs": one.inputs,
-        "outputs": one.outputs,
-        "coverage": one.coverage,
-        "readings": one.readings,
-    }
+    head = {key: getattr(one, key) for key in ("inputs", "outputs", "coverage", "readings")}
     rules = ",\n".join(map(canonical, one.rules))
     lines = []
     for line in one.vectors:
