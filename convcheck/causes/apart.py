@@ -30,7 +30,6 @@ from convcheck.semantics.expected import (
     UNDEFINED,
     Call,
     CallReading,
-    ExpectedOutput,
     Reading,
     WrongCall,
 )
@@ -250,9 +249,8 @@ def _is_said(given: CallReading | None) -> TypeGuard[CallReading]:
 
 
 def _content(given: CallReading) -> object:
-    return given.pattern, tuple(map(_of_output, given.outputs))
-
-
-def _of_output(output: ExpectedOutput) -> object:
-    codes = np.where(output.patterns == EXACT, output.codes, 0)  # NaNs are equal
-    return output.dtype.name, output.shape, codes.tobytes(), output.patterns.tobytes()
+    found = []
+    for one in given.outputs:
+        codes = np.where(one.patterns == EXACT, one.codes, 0)  # NaNs are equal
+        found.append((one.dtype.name, one.shape, codes.tobytes(), one.patterns.tobytes()))
+    return given.pattern, tuple(found)

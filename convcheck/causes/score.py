@@ -1,7 +1,4 @@
-"""Plant causes as mutants, and score specs by the mutants that their vectors catch.
-
-A mutant is observable if a defined input gets a wrong answer, and caught if a vector does.
-"""
+"""Plant causes as mutants, observable by defined inputs, and score the vectors that catch them."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence

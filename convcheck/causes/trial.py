@@ -206,10 +206,7 @@ def applies(cause: Cause, case: Case) -> bool:
 
 
 def with_elsewhere(vectors: VectorSet, answers: Answers) -> tuple[VectorSet, Answers, bool]:
-    """Append right answers of other placements, as a NaN has several.
-
-    The third result is whether some are wrong in bulk: the fault is in whole vectors only.
-    """
+    """Append right answers of other placements. The last result: only whole vectors are wrong."""
     whole, others = False, list[Elsewhere]()
     for other in answers.elsewhere:
         wrong = ~_right(vectors, other.index, answers.got[other.index])
@@ -289,9 +286,8 @@ class CallTrial:
         expected = (*self.calls.expected, *more.expected)
         calls = replace(self.calls, calls=(*self.calls.calls, *more.calls), expected=expected)
         state = np.concatenate([self.answers.state, got.state])
-        answers = replace(
-            self.answers, got=np.concatenate([self.answers.got, got.got]), state=state
-        )
+        given = np.concatenate([self.answers.got, got.got])
+        answers = replace(self.answers, got=given, state=state)
         return CallTrial(self.spec, calls, answers, index, sizes, wrong, len(self.index))
 
     @property

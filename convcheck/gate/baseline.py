@@ -44,10 +44,7 @@ __all__ = ["KnownList", "hold", "read_known", "released"]
 
 
 def hold(result: RunResult, known: KnownList, every: Every, today: date) -> RunResult:
-    """Return the result with a list's excuses and problems only. `every` is as in `compare`.
-
-    Raises UsageError if the list names causes and the run searched for none.
-    """
+    """Return the result with a list's excuses and problems. Raises UsageError without causes."""
     free = released(result)
     if free.without_causes:
         refuse_causes(known, free.tier)

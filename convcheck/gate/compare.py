@@ -146,25 +146,18 @@ _VERSION = re.compile(r"(?<![\w.])v?(\d+(?:\.\d+)*(?:(?:a|b|rc|\.?dev|\.?post)\d
 
 @dataclass(frozen=True)
 class CheckedEntry:
-    """An entry compared with a run.
-
-    `here` and `away` are its cases in and outside the run. `unknown` names match nothing, `passing`
-    cases do not fail, `otherwise` cases fail unlike its cause predicts. `by` is an earlier entry
-    with the same failures.
-    """
+    """An entry compared with a run."""
 
     entry: KnownEntry
-    here: tuple[str, ...]
+    here: tuple[str, ...]  # its cases in the run
     now: FailureCounts
-    away: tuple[str, ...]
-    unknown: tuple[str, ...]
-    passing: tuple[str, ...]
-    otherwise: tuple[str, ...]
-    #: The hash of its specs' vectors.
-    corpus: str
-    by: KnownEntry | None
-    #: Its failures in the run.
-    takes: tuple[Taken, ...]
+    away: tuple[str, ...]  # its other cases
+    unknown: tuple[str, ...]  # names that match nothing
+    passing: tuple[str, ...]  # cases that do not fail
+    otherwise: tuple[str, ...]  # cases that fail unlike its cause predicts
+    corpus: str  # the hash of its specs' vectors
+    by: KnownEntry | None  # an earlier entry with the same failures
+    takes: tuple[Taken, ...]  # its failures in the run
     fault: Fault | None = None
     excused: bool = False
 

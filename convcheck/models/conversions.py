@@ -117,9 +117,8 @@ class RulesForModel:
         return ModelConversion(node, spec, inputs, outputs, found, known, judged, occurred)
 
     def _of_calls(self, node: ModelNode, one: ModelConversion) -> ModelConversion:
-        arguments = arguments_of_node(
-            self.corpus.catalog.specs[one.cases[0].spec], one.cases[0], node
-        )
+        case = one.cases[0]
+        arguments = arguments_of_node(self.corpus.catalog.specs[case.spec], case, node)
         seen = arguments_that_occurred(arguments, node, self.data)
         judged = judge_node_calls(self.corpus, one.cases, node, arguments)
         occurred = judge_node_calls(self.corpus, one.cases, node, seen) if seen else None

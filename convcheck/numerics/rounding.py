@@ -17,14 +17,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Rounded:
-    """[x]: magnitudes on the destination's grid, which continues past max.
-
-    Of a Float, an index on the grid; of an Int, the absolute value, where `beyond` marks more than
-    64 bits.
-    """
+    """[x]: indices on a Float's grid, which continues past max, or absolute values of an Int."""
 
     magnitude: NDArray[np.uint64]
-    beyond: "Mask | None" = None
+    beyond: "Mask | None" = None  # of an Int: what exceeds 64 bits
 
 
 def split(x: Numbers, drop: NDArray[np.int64], mode: "Mode") -> NDArray[np.uint64]:

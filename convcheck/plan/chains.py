@@ -203,10 +203,7 @@ def ask_chains(
     catalog: Catalog,
     advance: Callable[[], None],
 ) -> tuple[BackendInfo, tuple[ChainOfBackend, ...]]:
-    """Test chains on a backend in every setting. Calls `advance` after each graph.
-
-    Raises UnavailableError, UsageError or KeyboardInterrupt.
-    """
+    """Test chains on a backend in every setting. Calls `advance` after each. Raises as `run`."""
     files = cause_files(catalog)
     corpus = corpus_of_chains(Corpus(catalog, "edge", 0, ()), asked, address)
     done = execute(

@@ -36,15 +36,11 @@ _KNOWN = (
 
 @dataclass(frozen=True)
 class Expression:
-    """A node of an expression.
+    """A node of an expression."""
 
-    `operation` is 'name' (with `name`), 'number' (with `number`), 'convert' (with the type in
-    `name`), add, subtract, multiply, divide, negate, or one of FUNCTIONS.
-    """
-
-    operation: str
+    operation: str  # NAME, NUMBER, CONVERT, negate, one of _BINARY or of FUNCTIONS
     parts: "tuple[Expression, ...]" = ()
-    name: str = ""
+    name: str = ""  # of NAME, or the type of CONVERT
     number: int = 0
 
     def __str__(self) -> str:

@@ -213,12 +213,9 @@ def files_in(catalog: Catalog, folder: str) -> list[tuple[Path, str]]:
 def _files(root: Path) -> list[_File]:
     if not root.is_dir():
         raise SpecError(f"{root} is not a folder", hint="--specs takes a folder of YAML files")
+    said = "would not be read: the name of a spec file ends in .yaml"
     refuse(
-        SpecError(
-            "would not be read: the name of a spec file ends in .yaml",
-            place=Place(_shown(path, root), 0),
-            hint=f"rename it to {path.stem}.yaml",
-        )
+        SpecError(said, place=Place(_shown(path, root), 0), hint=f"rename it to {path.stem}.yaml")
         for path in sorted(root.rglob("*.yml"))
     )
     others = (root / CAUSES, root / OBSERVATIONS, root / REQUIREMENTS, data_dir("specs") / GRAPHS)

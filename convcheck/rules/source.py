@@ -159,9 +159,8 @@ def parse_yaml(text: str, name: str, head: Collection[str] = ()) -> Node:
         root = _Reader(yaml.parse(text, Loader=_LOADER), name, faults).root(head)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        faults.append(
-            _syntax(error.problem or str(error), Place(name, mark.line + 1 if mark else 0))
-        )
+        place = Place(name, mark.line + 1 if mark else 0)
+        faults.append(_syntax(error.problem or str(error), place))
     except yaml.YAMLError as error:
         faults.append(_syntax(str(error).splitlines()[0], Place(name, 0)))
     except SpecError as error:
@@ -173,9 +172,8 @@ def parse_yaml(text: str, name: str, head: Collection[str] = ()) -> Node:
 def _syntax(problem: str, place: Place) -> SpecError:
     if _TOO_DEEP in problem:
         return _too_deep(place)
-    return SpecError(
-        f"not YAML: {problem}", place=place, hint="check brackets, quotes and indentation"
-    )
+    hint = "check brackets, quotes and indentation"
+    return SpecError(f"not YAML: {problem}", place=place, hint=hint)
 
 
 def _too_deep(place: Place) -> SpecError:

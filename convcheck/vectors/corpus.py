@@ -99,19 +99,15 @@ def sample_spans(number: int, seed: int) -> tuple[Span, ...]:
 
 @dataclass(frozen=True)
 class Corpus:
-    """The vectors of a tier.
-
-    `words` are a user's inputs. With `sweeps`, the exhaustive tier tests sources of up to 32 bits
-    in spans of codes. `samples` counts samples of wider sources.
-    """
+    """The vectors of a tier."""
 
     catalog: Catalog
     tier: Tier
     seed: int
     manifests: tuple[Manifest, ...]  # of the user's specs first
-    words: tuple[str, ...] | None = None
-    sweeps: bool = False
-    samples: int = 0
+    words: tuple[str, ...] | None = None  # a user's inputs
+    sweeps: bool = False  # the exhaustive tier tests sources of up to 32 bits in spans
+    samples: int = 0  # of wider sources
 
     def only(self, cases: Iterable[Case]) -> "Corpus":
         """Return the corpus reduced to the specs of these cases."""
@@ -139,9 +135,8 @@ class Corpus:
         spec = self.catalog.specs[case.spec]
         if self.words is not None:
             bits = bits_of_words(case.inputs[0].format, self.words)
-            return VectorSet(
-                case, (bits,), evaluate(spec, case, bits), "sampled", form_decision(spec)
-            )
+            due = evaluate(spec, case, bits)
+            return VectorSet(case, (bits,), due, "sampled", form_decision(spec))
         manifest = self._stored_in(case.spec)
         if manifest is None:
             return vectors_of(spec, case, self._tier(case), self.seed)

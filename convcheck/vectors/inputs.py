@@ -332,11 +332,7 @@ def _all_of_float(source: Numeric, target: Float, rng: "np.random.Generator") ->
 
 
 def _edge_of_float(source: Numeric, target: Float, rng: "np.random.Generator") -> Codes:
-    """Return rotating probes in every reachable binade, within the budget.
-
-    Landmark binades get every probe. A binade with one value gets one just past its midpoint, where
-    alone an intermediate type may fail.
-    """
+    """Return rotating probes in every reachable binade, within the budget, all in landmarks."""
     finer, past, last = boundaries_of(target)
     every = binades_of(finer, last)
     notable = {every[index] for index in _notable(every, finer)}
@@ -352,6 +348,7 @@ def _edge_of_float(source: Numeric, target: Float, rng: "np.random.Generator") -
         for cycle, number in (divmod(turn, len(_PROBES)) for turn in turns):
             offset, ulps = _PROBES[number]
             chosen.append((start + offset % size, ulps, (cycle + number) % 2 == 1))
+        # just past the only midpoint, where alone an intermediate type may fail
         if size == _HALVES and (turns or finer.value(start) == _LEAST_BETWEEN):
             chosen.append((start + 1, 1, turn % 2 == 1))
     around_max = [(past + d, ulps, s) for d in range(-3, 3) for ulps in (-1, 0, 1) for s in (0, 1)]

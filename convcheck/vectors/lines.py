@@ -42,11 +42,8 @@ def _decoded(data: bytes, file: str) -> Sequence[str]:
         try:
             found.append(line.decode("utf-8").removesuffix("\r"))
         except UnicodeDecodeError:
-            raise UsageError(
-                f"not UTF-8: {line[:40]!r}",
-                place=Place(file, number),
-                hint="write text, a line an answer, not raw bytes",
-            ) from None
+            place, hint = Place(file, number), "write text, a line an answer, not raw bytes"
+            raise UsageError(f"not UTF-8: {line[:40]!r}", place=place, hint=hint) from None
     return found
 
 

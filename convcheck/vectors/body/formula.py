@@ -32,13 +32,9 @@ def formula_calls(spec: Spec, case: Case, tier: Tier, seed: int) -> tuple[list[C
     """Return a case's calls of up to LONGEST elements."""
     formula = spec.body_as(Formula)
     formats = tuple(cast(Numeric, dtype.format) for dtype in case.inputs)
-    found = dict.fromkeys(
-        [
-            *_listed(formula, case, formats),
-            *((codes, ()) for codes in _long(formula, case, formats)),
-            *((codes, ()) for codes in _made(formula, case, formats, seed, _MADE[tier])),
-        ]
-    )
+    made = [*_long(formula, case, formats), *_made(formula, case, formats, seed, _MADE[tier])]
+    scalars = ((codes, ()) for codes in made)
+    found = dict.fromkeys([*_listed(formula, case, formats), *scalars])
     compiled = compile_formula(spec, case)
     calls = (
         tuple(np.full(shape, code, fmt.storage) for fmt, code in zip(formats, codes, strict=True))

@@ -170,12 +170,7 @@ def _ties(source: Numeric, target: Numeric) -> Codes:
 
 
 def _sharp(source: Numeric, target: Numeric) -> Codes:
-    """Return codes that discriminate well alone.
-
-    Integer target: a power of two that half the width lacks. Float target: one step past a tie in
-    the highest binade; a tie that carries; half the smallest value and one step above; and a value
-    64 binades lower.
-    """
+    """Return codes that discriminate well alone, past ties and in far binades."""
     if source == target or isinstance(target, Bool):
         return np.empty(0, source.storage)
     if isinstance(target, Int):

@@ -1,7 +1,5 @@
-"""Choose the calls of scaling steps: steps with an inverse, or without a conversion.
-
-For each set of other inputs, data bring the last line to a rounding boundary of the output, and
-next to it. Only the simplest layouts test all of them.
+"""Choose the calls of scaling steps: for each set of other inputs, data at rounding boundaries of
+the output and next to them. Only the simplest layouts test all.
 """
 
 import zlib

@@ -225,11 +225,9 @@ def read_stored(path: Path, kind: type[Content]) -> tuple[Content, str]:
         if not found:
             raise damaged_file(path, "truncated or edited: it does not begin with its version")
         if (version := int(found[1])) != known:
-            raise VectorError(
-                f"vector file of format {version}; this convcheck reads format {known}",
-                place=Place(str(path), 1),
-                hint="upgrade convcheck" if version > known else "run `convcheck generate`",
-            )
+            said = f"vector file of format {version}; this convcheck reads format {known}"
+            hint = "upgrade convcheck" if version > known else "run `convcheck generate`"
+            raise VectorError(said, place=Place(str(path), 1), hint=hint)
         return msgspec.json.decode(text, type=kind), hashlib.sha256(text).hexdigest()
     except OSError as error:
         raise damaged_file(path, f"cannot be read: {error.strerror}") from error
