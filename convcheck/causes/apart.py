@@ -1,12 +1,10 @@
 """Find inputs and calls that discriminate between causes, and hold-out ones.
 
 Sources of up to 16 bits are searched in full, wider ones at the boundary tier, half-way between
-edge inputs, and where subnormals carry to a power of two.
+edge inputs, and where subnormals carry.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache, reduce
 from itertools import combinations
@@ -32,8 +30,6 @@ from convcheck.semantics.expected import (
     UNDEFINED,
     Call,
     CallReading,
-    ExpectedCall,
-    ExpectedOutput,
     Reading,
     WrongCall,
 )
@@ -45,7 +41,7 @@ from convcheck.vectors.model import CallSet
 from convcheck.vectors.texts import text_inputs
 
 B = TypeVar("B", bound=NDArray[Any])
-_WHOLE = 16  # bits of a source that is searched in full
+_WHOLE = 16  # bits of a source searched in full
 _CHUNK = 1 << 14
 _KEPT = 32
 _EACH = 3
@@ -56,10 +52,10 @@ _OTHER_SEED = 1  # for texts that differ from the vectors
 _ASKED_TEXTS = 1 << 7
 _EACH_CALL = 2
 _SEEDS = (0, 1)
-_UNSEEN = 10  # hold-out elements for each element of the vectors
+_UNSEEN = 10  # hold-out elements for each of the vectors
 _TURNS = 24
 _STEP = 2  # between variations; adjacent codes may be vectors
-_PARTS = 13  # of the distance between codes; prime, so that no midpoint recurs
+_PARTS = 13  # of the distance between codes; prime: no midpoint recurs
 
 
 def telling_inputs(spec: Spec, case: Case, programs: Sequence[Program]) -> Bits:
@@ -108,7 +104,7 @@ def _spread_out(source: Format, target: Format, types: tuple[Format, ...]) -> Bi
         return spread(_every(source, target), _ASKED_TEXTS)
     if isinstance(target, Float) and source.bits > _WHOLE:
         finer, _, last = boundaries_of(target)
-        step = last * _AROUND // _ASKED | 1  # odd, so values and midpoints alternate
+        step = last * _AROUND // _ASKED | 1  # odd: values and midpoints alternate
         magnitudes = np.array(range(0, last + 1, step), np.uint64)
         every: Bits = around(source, decode_magnitudes(finer, magnitudes))
     else:
@@ -151,7 +147,7 @@ def _every(source: Format, target: Format) -> Bits:
 
 
 def _carrying(source: Numeric, target: Float) -> Codes:
-    """Return codes next to subnormals that would carry with the precision of a normal number."""
+    """Return codes next to subnormals that would carry with a normal number's precision."""
     wide = replace(target, exponent=11, bias=1023)
     lowest = max(target.lowest_exponent + wide.bias, 1)
     exponents = np.arange(lowest, wide.bias - target.bias + 2, dtype=np.uint64)
@@ -162,7 +158,7 @@ def _carrying(source: Numeric, target: Float) -> Codes:
 
 @lru_cache(_KEPT)
 def _amid(source: Numeric, target: Format) -> Codes:
-    """Return the codes half-way between adjacent edge inputs of a wide source."""
+    """Return codes half-way between adjacent edge inputs of a wide source."""
     if source.bits <= _WHOLE:
         return np.zeros(0, source.storage)
     codes = np.unique(numeric_inputs(source, target, "edge", 0)[0])
@@ -179,7 +175,7 @@ def _decides(reading: Reading) -> Mask:
 
 
 def _differ(case: Case, codes: Bits, one: Reading, other: Reading) -> Mask:
-    """Return a mask of defined elements without a common right answer."""
+    """Mask defined elements without a common right answer."""
     target = case.outputs[0].format
     if isinstance(target, Text):  # several texts may have one meaning
         source = case.inputs[0].format
@@ -188,13 +184,6 @@ def _differ(case: Case, codes: Bits, one: Reading, other: Reading) -> Mask:
     else:
         differ = (one.patterns != other.patterns) | np.asarray(one.codes != other.codes)
     return np.asarray(differ & _decides(one) & _decides(other))
-
-
-def some_calls(calls: CallSet, index: Iterable[int]) -> CallSet:
-    """Return some of the calls."""
-    index = list(index)
-    some = tuple(calls.calls[i] for i in index)
-    return replace(calls, calls=some, expected=tuple(calls.expected[i] for i in index))
 
 
 def telling_calls(spec: Spec, case: Case, fits: Sequence[Sequence[Cause]]) -> list[Call]:
@@ -211,7 +200,7 @@ def telling_calls(spec: Spec, case: Case, fits: Sequence[Sequence[Cause]]) -> li
 
 
 def unseen_calls(spec: Spec, asked: CallSet) -> CallSet:
-    """Return defined hold-out calls, with data near and between those of the vectors."""
+    """Return defined hold-out calls, with data near and between those of vectors."""
     size = compile_calls(spec, asked.case).size
     sizes = list(map(size, asked.calls))
     left, longest = _UNSEEN * sum(sizes), 2 * max(sizes)
@@ -222,7 +211,8 @@ def unseen_calls(spec: Spec, asked: CallSet) -> CallSet:
             new.append(call)
             left -= max(some, 1)
     made = expecting(spec, asked.case, new, asked.coverage)
-    return some_calls(made, [i for i, due in enumerate(made.expected) if _is_decided(due)])
+    undefined = [any(r.pattern == UNDEFINED for r in due.readings) for due in made.expected]
+    return made.take(np.flatnonzero(~np.array(undefined, bool)).tolist())
 
 
 def _others(spec: Spec, asked: CallSet) -> Iterator[Call]:
@@ -234,7 +224,7 @@ def _others(spec: Spec, asked: CallSet) -> Iterator[Call]:
             data = cast(Codes, call[0])
             near = data.astype(np.uint64) + np.uint64(turn * _STEP)
             yield np.asarray(near & np.uint64((1 << bits) - 1), data.dtype), *call[1:]
-        for call in asked.calls:  # part of the way to the next code of the call
+        for call in asked.calls:  # part of the way to the call's next code
             data = cast(Codes, call[0])
             codes, kind = np.unique(data), data.dtype.type
             following = codes[np.minimum(np.searchsorted(codes, data) + 1, len(codes) - 1)]
@@ -245,10 +235,6 @@ def _others(spec: Spec, asked: CallSet) -> Iterator[Call]:
 def bytes_of(call: Call) -> object:
     """Return a key of a call: shapes and contents."""
     return tuple((tensor.shape, tensor.tobytes()) for tensor in call)
-
-
-def _is_decided(due: ExpectedCall) -> bool:
-    return all(reading.pattern != UNDEFINED for reading in due.readings)
 
 
 def _answered_otherwise(one: WrongCall, other: WrongCall, i: int) -> bool:
@@ -263,9 +249,8 @@ def _is_said(given: CallReading | None) -> TypeGuard[CallReading]:
 
 
 def _content(given: CallReading) -> object:
-    return given.pattern, tuple(map(_of_output, given.outputs))
-
-
-def _of_output(output: ExpectedOutput) -> object:
-    codes = np.where(output.patterns == EXACT, output.codes, 0)  # NaNs are equal
-    return output.dtype.name, output.shape, codes.tobytes(), output.patterns.tobytes()
+    found = []
+    for one in given.outputs:
+        codes = np.where(one.patterns == EXACT, one.codes, 0)  # NaNs are equal
+        found.append((one.dtype.name, one.shape, codes.tobytes(), one.patterns.tobytes()))
+    return given.pattern, tuple(found)

@@ -1,6 +1,4 @@
-"""Find the planted causes that inputs or calls catch."""
-
-from __future__ import annotations
+"""Find planted causes that inputs or calls catch."""
 
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -9,15 +7,15 @@ from typing import NamedTuple
 import numpy as np
 
 from convcheck.backends.protocol import Outputs
-from convcheck.causes.apart import bytes_of, some_calls
+from convcheck.causes.apart import bytes_of
 from convcheck.causes.trial import freed
 from convcheck.judge.answers import ANSWERED, CRASHED, Answers, may_refuse
 from convcheck.judge.answers import REFUSED as WAS_REFUSED
 from convcheck.judge.calls import is_wrong_answer, judged_call
 from convcheck.judge.matching import Mask, matching
-from convcheck.judge.result import RIGHT, Word, entry_word
+from convcheck.judge.result import RIGHT, entry_word
 from convcheck.judge.words import shown
-from convcheck.numerics.format import Format, Text
+from convcheck.numerics.format import Text
 from convcheck.numerics.number import Bits
 from convcheck.numerics.words import spell
 from convcheck.records import replace
@@ -57,35 +55,31 @@ class Caught(NamedTuple):
 NONE = Caught(0, -1)
 
 
-def asked_of(spec: Spec, vectors: VectorSet | CallSet) -> list[Asked]:
+def asked_of(spec: Spec, vectors: VectorSet | CallSet) -> "list[Asked]":
     """Return vectors, with calls in batches."""
     if isinstance(vectors, VectorSet):
         return [AskedInputs.of(spec, vectors.case, vectors.inputs[0])]
-    return [
-        AskedCalls(
-            spec, replace(vectors, calls=vectors.calls[part], expected=vectors.expected[part])
-        )
-        for part in _slices(vectors.calls)
-    ]
+    return [AskedCalls(spec, vectors.take(part)) for part in _batches(vectors.calls)]
 
 
-def asked_calls(spec: Spec, calls: CallSet, more: Sequence[Call]) -> Iterator[Asked]:
+def asked_calls(spec: Spec, calls: CallSet, more: Sequence[Call]) -> "Iterator[Asked]":
     """Yield further calls in batches."""
     known = set(map(bytes_of, calls.calls))
     others = tuple(call for call in more if bytes_of(call) not in known)
-    for part in _slices(others):
-        yield AskedCalls(spec, expecting(spec, calls.case, others[part], calls.coverage))
+    for part in _batches(others):
+        some = [others[i] for i in part]
+        yield AskedCalls(spec, expecting(spec, calls.case, some, calls.coverage))
 
 
-def _slices(calls: Sequence[Call]) -> Iterator[slice]:
+def _batches(calls: Sequence[Call]) -> Iterator[range]:
     start, size = 0, 0
     for i, call in enumerate(calls):
         size += call[0].size
         if size >= _ELEMENTS:
-            yield slice(start, i + 1)
+            yield range(start, i + 1)
             start, size = i + 1, 0
     if start < len(calls):
-        yield slice(start, len(calls))
+        yield range(start, len(calls))
 
 
 @dataclass(frozen=True)
@@ -100,7 +94,7 @@ class AskedInputs:
     _known: dict[Hashable, Caught] = field(default_factory=dict, compare=False)
 
     @staticmethod
-    def of(spec: Spec, case: Case, bits: Bits) -> AskedInputs:
+    def of(spec: Spec, case: Case, bits: Bits) -> "AskedInputs":
         """Return inputs with their expectations."""
         return AskedInputs(spec, case, points_of(case, bits), evaluate(spec, case, bits))
 
@@ -125,7 +119,7 @@ class AskedInputs:
         return shown(self.points.source, entry_word(self.points.bits[place]))
 
     def shows(self, cause: Cause) -> bool:
-        """Return whether an answer is wrong, or decides what the rules leave open."""
+        """Return whether an answer is wrong, or decides what rules leave open."""
         program = self._program(cause)
         if program is None:
             return False
@@ -138,7 +132,7 @@ class AskedInputs:
         return compile_wrong(self.spec, self.case, (cause,)) if mine else None
 
     def wrong(self, program: Program) -> list[Mask]:
-        """Return a mask of wrong answers under each reading."""
+        """Mask wrong answers under each reading."""
         given = readings_at(program, self.points)[0]
         return [self._wrong(given, due) for due in self.due.readings]
 
@@ -159,11 +153,10 @@ class AskedCalls:
         self.calls = calls
         self._edits: Edits = wrong_calls(spec, calls.case, calls.calls)
         self._known: dict[Hashable, list[int]] = {}
-        #: the errors of the unedited rules in machine integers
-        self._unedited = [self._wrong(made) for made in self._edits(())]
+        self._unedited = [self._wrong(made) for made in self._edits(())]  # of rules without edits
 
     def caught(self, cause: Cause) -> Caught:
-        """Return the wrong calls under a cause, for the reading with the most."""
+        """Return the wrong calls under a cause, for the reading with most."""
         made = map(self._wrong, self._edits((cause,)))
         some = (wrong for wrong in made if wrong and wrong not in self._unedited)
         most = max(some, key=len, default=[])
@@ -194,15 +187,12 @@ def call_in_short(case: Case, call: Call) -> str:
     """Spell the shape and first elements of each input."""
     said = []
     for dtype, tensor in zip(case.inputs, call, strict=True):
-        words = [_spelled(dtype.format, word) for word in tensor.reshape(-1)[:_SHOWN].tolist()]
+        fmt, first = dtype.format, tensor.reshape(-1)[:_SHOWN].tolist()
+        words = [str(one) if isinstance(fmt, Text) else spell(fmt, int(one)) for one in first]
         more = ["…"] if tensor.size > _SHOWN else []
         listed = ", ".join(words + more)
         said.append(f"{list(tensor.shape)} {listed}" if tensor.shape else listed)
     return "; ".join(said)
-
-
-def _spelled(fmt: Format, word: Word) -> str:
-    return str(word) if isinstance(fmt, Text) else spell(fmt, int(word))
 
 
 def is_wrong(calls: CallSet, i: int, given: CallReading | None) -> bool:
@@ -224,7 +214,7 @@ def _is_judged_wrong(calls: CallSet, i: int, given: CallReading) -> bool:
     if outputs and state == ANSWERED:
         return is_wrong_answer(calls.expected[i], outputs)
     answers = Answers(np.array([outputs]), np.array([state], np.uint8), {})
-    return judged_call(some_calls(calls, [i]), answers, 0).sort not in (RIGHT, "undefined")
+    return judged_call(calls.take([i]), answers, 0).sort not in (RIGHT, "undefined")
 
 
 def _filled(given: CallReading, due: CallReading) -> CallReading | None:

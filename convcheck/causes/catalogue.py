@@ -1,6 +1,4 @@
-"""Load and check catalogued causes and observations of runtimes."""
-
-from __future__ import annotations
+"""Load and check causes and observations of runtimes."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,14 +6,14 @@ from functools import lru_cache
 from itertools import islice
 from math import gcd
 
-from convcheck.causes.apart import some_calls, spread
+from convcheck.causes.apart import spread
 from convcheck.causes.asked import Asked, AskedCalls, AskedInputs
 from convcheck.causes.score import is_of
 from convcheck.errors import Place, SpecError
 from convcheck.numerics.number import Bits
 from convcheck.rules.cases import cases
 from convcheck.rules.causes import Cause, CauseFile, cause_files, read_causes
-from convcheck.rules.load import OBSERVATIONS, Catalog, data_dir
+from convcheck.rules.load import OBSERVATIONS, Catalog, files_in
 from convcheck.rules.model import Case, Spec, op_and_version, version_key
 from convcheck.rules.source import Node, read_all, read_yaml, refuse
 from convcheck.rules.types import Types
@@ -29,7 +27,7 @@ from convcheck.vectors.model import CallSet
 
 
 def causes_of(catalog: Catalog) -> tuple[Cause, ...]:
-    """Return the causes of a catalogue, simplest first. Raises SpecError."""
+    """Return a catalogue's causes, simplest first. Raises SpecError."""
     causes = causes_in(cause_files(catalog), catalog.types)
     versions = {op_and_version(spec)[1] for spec in catalog.specs} - {""}
     operators = {spec.op for spec in catalog.specs.values()} | {""}
@@ -63,15 +61,11 @@ def _read(files: tuple[CauseFile, ...], types: Types) -> tuple[Cause, ...]:
 
 _INPUTS = 256  # inputs of a case, evenly spread
 _CALLS = 96  # calls of a case, at least
-_FEW = 8  # cases of a spec that are tried first
+_FEW = 8  # cases of a spec tried first
 
 
 def unseen(corpus: Corpus) -> Iterator[SpecError]:
-    """Yield an error for each cause without effect on the inputs of a corpus.
-
-    An effect is a difference from the rules, or a decision that they leave open. Raises SpecError,
-    VectorError.
-    """
+    """Yield an error for each cause without effect in a corpus. Raises SpecError, VectorError."""
     # chain edits state their effect
     found = [cause for cause in causes_of(corpus.catalog) if not cause.chain]
     for cause in hidden(corpus, found):
@@ -98,14 +92,14 @@ def hidden(corpus: Corpus, causes: Sequence[Cause]) -> list[Cause]:
 
 
 def few_first(specs: Sequence[Spec]) -> Iterator[tuple[Spec, Iterator[Case]]]:
-    """Yield a few cases of each spec, then the others of each."""
+    """Yield a few cases of each spec, then each one's others."""
     for first, last in ((0, _FEW), (_FEW, None)):
         for spec in specs:
             yield spec, islice(_scattered(list(cases(spec))), first, last)
 
 
 def _scattered(listed: Sequence[Case]) -> Iterator[Case]:
-    """Yield cases so that neighbours, which are similar, are far apart."""
+    """Yield cases so that similar neighbours are far apart."""
     step = next(n for n in range(len(listed) * 5 // 8 or 1, 0, -1) if gcd(n, len(listed)) == 1)
     yield from (listed[i * step % len(listed)] for i in range(len(listed)))
 
@@ -121,20 +115,18 @@ def _asked(corpus: Corpus, spec: Spec, case: Case) -> Asked:
         return AskedInputs.of(spec, case, spread(inputs_of(case, "edge")[0], _INPUTS))
     calls = corpus.vectors(case)
     assert isinstance(calls, CallSet)  # noqa: S101
-    return AskedCalls(spec, some_calls(calls, range(0, len(calls), max(1, len(calls) // _CALLS))))
+    return AskedCalls(spec, calls.take(range(0, len(calls), max(1, len(calls) // _CALLS))))
 
 
 @dataclass(frozen=True)
 class Observation:
-    """The behaviour of a runtime's release in a row."""
+    """A release's behaviour in a row."""
 
     runtime: str
     release: str
     backend: str
-    #: without a version
-    operator: str
-    #: rule and row: 'float-to-fixed / nan'
-    row: str
+    operator: str  # without a version
+    row: str  # rule and row: 'float-to-fixed / nan'
     sources: frozenset[str]
     targets: frozenset[str]
     cause: Cause
@@ -147,22 +139,16 @@ class Observation:
 
 
 def observations_of(catalog: Catalog) -> tuple[Observation, ...]:
-    """Return the observations of a catalog. Raises SpecError."""
+    """Return a catalog's observations. Raises SpecError."""
     causes = {cause.name: cause for cause in causes_of(catalog)}
-    roots = [data_dir("specs"), *catalog.folders]
-    paths = [
-        (root, path) for root in roots for path in sorted((root / OBSERVATIONS).glob("*.yaml"))
-    ]
-    nodes = [
-        read_yaml(path, f"{root.name}/{path.relative_to(root).as_posix()}") for root, path in paths
-    ]
+    nodes = [read_yaml(*each) for each in files_in(catalog, OBSERVATIONS)]
     return tuple(each for node in nodes for each in _seen(node, causes, catalog.types))
 
 
 def seen_at(
     catalog: Catalog, case: Case, row: str, code: Bits
 ) -> Iterator[tuple[Observation, Reading]]:
-    """Yield observations of a row with their readings for a code, shape (1,)."""
+    """Yield a row's observations with their readings for a code, shape (1,)."""
     spec = catalog.specs[case.spec]
     for one in observations_of(catalog):
         program = compile_wrong(spec, case, (one.cause,)) if one.is_of(case, row) else None

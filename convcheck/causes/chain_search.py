@@ -4,8 +4,6 @@ An edited chain is run by the rules, and must give every answer. If none does, e
 on the backend, cast by cast: an inserted cast may be wrong itself.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import cast
@@ -33,15 +31,12 @@ from convcheck.semantics.hops import gone_through
 from convcheck.semantics.vocabulary import Mask, Points
 from convcheck.vectors.model import VectorSet
 
-AskCasts = Callable[[Sequence[Case]], U64 | None]  # runs a chain's casts one by one on a backend
+AskCasts = Callable[[Sequence[Case]], U64 | None]  # casts one by one on a backend
 CLOSEST = 3
 
 
 def to_explain(vectors: VectorSet, answers: Answers) -> tuple[Index, int]:
-    """Return the elements with an exact expectation, and the number of wrong ones.
-
-    The number is 0 if an answer is missing.
-    """
+    """Return elements with an exact expectation, and the number of wrong ones, 0 with gaps."""
     due = vectors.expected.readings[0]
     index = np.flatnonzero((due.patterns == EXACT) & (answers.state < NOT_ASKED))
     if answers.declined or answers.faults or (answers.state[index] != ANSWERED).any():
@@ -56,10 +51,7 @@ def diagnose_chain(
     answers: Answers,
     ask: AskCasts | None = None,
 ) -> CaseDiagnosis | None:
-    """Return the edits that explain a chain, None if nothing is wrong or an answer is missing.
-
-    Asks the backend if the rules do not suffice.
-    """
+    """Return the edits that explain a chain, None if nothing is wrong or an answer is missing."""
     index, wrong = to_explain(vectors, answers)
     if not wrong:
         return None
@@ -68,7 +60,7 @@ def diagnose_chain(
     tried = [(cause, *_given(casts, _edited((cause,), names), codes, got)) for cause in edits]
     whole = [(cause, size) for cause, count, size in tried if count == len(got)]
     least = min((size for _, size in whole), default=0)
-    # prefer fewer casts: an optimiser does not insert casts without effect
+    # prefer fewer casts: optimisers insert none without effect
     fits: tuple[Names, ...] = tuple((cause.name,) for cause, size in whole if size == least)
     fits = fits or next(_pairs(edits, names, casts, codes, got), ())
     if ask and not fits:
@@ -152,7 +144,7 @@ def _held(source: Format, hop: Hop, codes: U64) -> U64:
 
 
 class PairSearch:
-    """Searches for causes of pairs. Caches results, because settings mostly agree."""
+    """Searches for causes of pairs. Caches results: settings mostly agree."""
 
     def __init__(self, causes: Sequence[Cause], catalog: Catalog) -> None:
         self._causes = [cause for cause in causes if cause.call]

@@ -1,12 +1,9 @@
-"""Choose the few causes of a run from the diagnoses of its cases.
+"""Choose a run's few causes from the diagnoses of its cases.
 
 A greedy set cover chooses the cause of most cases, then of most remaining cases. Ties go to the
-likelier cause: edits of the whole operator, then observed causes, then simpler ones. But if cases
-differ in one attribute only, and right answers under one value show that it is ignored, that is the
-cause.
+likelier: edits of the whole operator, then observed causes, then simpler ones. But if cases differ
+in one attribute only, and right answers under one value show that it is ignored, that is the cause.
 """
-
-from __future__ import annotations
 
 from collections import Counter
 from collections.abc import (
@@ -33,17 +30,16 @@ K = TypeVar("K", bound=Hashable)
 N = TypeVar("N", bound=Hashable)
 #: kinds of error of one ulp, or in the sign of a zero or NaN
 _SLIGHT = ("one ulp", "off by one", "zero with the wrong sign", "NaN with the wrong sign")
-FEW = 30  # below this number of wrong answers, the evidence is weak
+FEW = 30  # wrong answers, below which evidence is weak
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """A cause, or two together, with the cases that it explains."""
+    """A cause, or two together, and the cases it explains."""
 
     causes: tuple[CauseInWords, ...]
     cases: tuple[CaseResult, ...]
-    #: causes that explain all these cases as well
-    others: tuple[tuple[CauseInWords, ...], ...]
+    others: tuple[tuple[CauseInWords, ...], ...]  # causes that explain all these cases as well
 
     @property
     def answers(self) -> int:
@@ -57,7 +53,7 @@ class Explanation:
 
     @property
     def is_on_few_answers(self) -> bool:
-        """Whether few wrong answers support it. Versions of an operator count once."""
+        """Whether few wrong answers support it. An operator's versions count once."""
         most: dict[str, int] = {}
         for case in self.cases:
             if found := case.diagnosis:
@@ -78,16 +74,11 @@ class Explanation:
         return any(all(value == DEFAULT for _, value in c.case.attributes) for c in self.cases)
 
     @property
-    def is_slight(self) -> bool:
-        """Whether every wrong answer is next to the expected one, or differs in a mere sign."""
-        groups = (group for case in self.cases for group in case.groups)
-        return all(g.kind.startswith(_SLIGHT) for g in groups if g.verdict in FAILURES)
-
-    @property
     def harm(self) -> tuple[object, ...]:
         """A sort key: causes before combinations, level, defaults, size of error, cases."""
+        groups = (group for case in self.cases for group in case.groups)
+        slight = all(g.kind.startswith(_SLIGHT) for g in groups if g.verdict in FAILURES)
         level = LEVELS.index(self.level)
-        slight = self.is_slight
         return len(self.causes) > 1, level, not self.hits_defaults, slight, -len(self.cases)
 
     @property
@@ -100,8 +91,7 @@ class Explanation:
 class Diagnosis:
     """The causes of a run."""
 
-    #: the most harmful first
-    explanations: tuple[Explanation, ...]
+    explanations: tuple[Explanation, ...]  # the most harmful first
     unexplained: tuple[CaseResult, ...]
     judged: tuple[Case, ...]
 
@@ -117,7 +107,7 @@ class Diagnosis:
 
 
 def gathered(results: Sequence[CaseResult], causes: Sequence[CauseInWords]) -> Diagnosis:
-    """Return the causes of a run, without cases that a list of known failures excuses."""
+    """Return a run's causes, without cases that a list of known failures excuses."""
     by_name = {cause.name: cause for cause in causes}
     failing = [r for r in results if r.verdict in FAILURES and not r.excused]
     explained = {result.case.id: result for result in failing if _fits(result)}
@@ -155,11 +145,7 @@ def _by_neighbours(
     explained: Mapping[str, CaseResult],
     causes: Mapping[str, CauseInWords],
 ) -> Mapping[str, Sequence[Names]]:
-    """Return the causes that fit each case, reduced by evidence from its neighbours.
-
-    If neighbours show an ignored attribute, only that remains. Otherwise, causes that ignore one
-    are dropped if others fit.
-    """
+    """Return each case's causes: ignored attributes that neighbours show, else others."""
     neighbours = _neighbours(results, {name for one in causes.values() for name, _ in one.under})
     shown = {
         (key, names)
@@ -179,7 +165,7 @@ def _by_neighbours(
     return found
 
 
-Shown = tuple[str, Names]  # a case, and causes that ignore an attribute there
+Shown = tuple[str, Names]  # a case, and causes ignoring an attribute there
 
 
 def _outweighed(
@@ -188,10 +174,7 @@ def _outweighed(
     neighbours: Neighbours,
     causes: Mapping[str, CauseInWords],
 ) -> set[Shown]:
-    """Return the evidence with fewer cases than there are neighbours that obey the attribute.
-
-    Those are right, and decided by different rows.
-    """
+    """Return evidence with fewer cases than neighbours right by different rows."""
     obeyed: Counter[tuple[str, str]] = Counter()
     for (attribute, _), alike in neighbours.items():
         rows = {frozenset((g.decision.rule, g.decision.row) for g in one.groups) for one in alike}
@@ -209,11 +192,7 @@ def _outweighed(
 def _shows(
     name: str, names: Names, value: str, attribute: str, case: Case, neighbours: Neighbours
 ) -> bool:
-    """Return whether neighbours show that an attribute is ignored.
-
-    The case with the assumed value must be right (apart from other causes), and most others
-    explained.
-    """
+    """Return whether neighbours with the assumed value are right, and most others explained."""
     others = tuple(other for other in names if other != name)
     right, explained, against = False, 0, 0
     for one in neighbours[attribute, _without(attribute, case)]:
@@ -228,10 +207,7 @@ def _shows(
 def with_letters(
     explanations: Sequence[Explanation], known: Mapping[str, str]
 ) -> Iterator[tuple[str, Explanation]]:
-    """Yield causes with their letters: A to Z, then A2 and so on. A+C is two together.
-
-    `known` letters stay.
-    """
+    """Yield causes with letters: A to Z, then A2; A+C is two together. `known` letters stay."""
     letters = dict(known)
     for one in explanations:
         for cause in one.causes:
@@ -249,7 +225,7 @@ def letters_by_name(found: Diagnosis) -> Mapping[str, str]:
 
 
 def letter_of(place: int) -> str:
-    """Return the letter of a cause by its index."""
+    """Return a cause's letter by its index."""
     again, at = divmod(place, len(ascii_uppercase))
     return ascii_uppercase[at] + (str(again + 1) if again else "")
 
@@ -261,11 +237,7 @@ def _fits(result: CaseResult) -> tuple[Names, ...]:
 def chosen_causes(
     fits: Mapping[K, Sequence[Names]], causes: Mapping[str, CauseInWords]
 ) -> Iterator[tuple[Names, list[K]]]:
-    """Yield a small set of causes that covers all cases, each with its cases.
-
-    Greedy set cover. Each chosen cause is then replaced by the likeliest one that covers the cases
-    that only it covers.
-    """
+    """Yield a small set of causes that covers all cases, the likeliest of equal use."""
     every = {names for found in fits.values() for names in found}
     order = {names: (len(names), [causes[name].order for name in names]) for names in every}
 
@@ -285,10 +257,7 @@ def chosen_causes(
 def cover(
     fits: Mapping[K, Collection[N]], rank: Callable[[N, int], Any]
 ) -> Iterator[tuple[N, list[K]]]:
-    """Cover all keys greedily. Yields the lowest-ranking name with its keys, and so on.
-
-    `rank` gets a name and the number of remaining keys that it covers.
-    """
+    """Cover all keys greedily. Yields the name of least `rank`(name, keys left) with its keys."""
     left = dict(fits)
     while left:
         counts = Counter(name for found in left.values() for name in found)
@@ -302,8 +271,7 @@ class SharedCause:
     """A cause, or two together, of one or more backends."""
 
     causes: tuple[CauseInWords, ...]
-    #: backend -> what the cause explains there
-    sides: Mapping[str, tuple[Explanation, ...]]
+    sides: Mapping[str, tuple[Explanation, ...]]  # backend -> what the cause explains there
 
     def cases(self, name: str) -> int:
         """Return the number of a backend's cases that it explains."""
@@ -311,7 +279,7 @@ class SharedCause:
 
 
 def shared_causes(found: Mapping[str, Diagnosis]) -> list[SharedCause]:
-    """Return the causes of several backends, most common first."""
+    """Return several backends' causes, most common first."""
     each = {(name, i): e for name, one in found.items() for i, e in enumerate(one.explanations)}
     told = {key: (one.causes, *one.others) for key, one in each.items()}
     by_name = {cause.name: cause for all_ in told.values() for fit in all_ for cause in fit}
@@ -327,7 +295,7 @@ def shared_causes(found: Mapping[str, Diagnosis]) -> list[SharedCause]:
 
 
 def names_told(results: Iterable[CaseResult], parts: Iterable[Part] = ()) -> set[str]:
-    """Return the names of the causes in diagnoses and in parts."""
+    """Return the names of causes in diagnoses and in parts."""
     found = [result.diagnosis for result in results if result.diagnosis]
     named = {name for one in found for fit in one.fits for name in fit}
     named |= {near.name for one in found for near in one.near}
@@ -338,7 +306,7 @@ def names_told(results: Iterable[CaseResult], parts: Iterable[Part] = ()) -> set
 def causes_named(
     results: Sequence[CaseResult], catalogue: Sequence[Cause], parts: Iterable[Part] = ()
 ) -> tuple[CauseInWords, ...]:
-    """Return the named causes of a catalogue in words, likeliest first."""
+    """Return a catalogue's named causes in words, likeliest first."""
     named = names_told(results, parts)
     ranked = sorted(catalogue, key=lambda cause: (not cause.of_operator, not cause.common))
     words = (CauseInWords(c.name, c.says, i, c.under) for i, c in enumerate(ranked))
@@ -351,7 +319,7 @@ def named_of(
     types: Types,
     parts: Sequence[Part] = (),
 ) -> tuple[CauseInWords, ...]:
-    """Return the named causes of files in words. Raises SpecError."""
+    """Return named causes of files in words. Raises SpecError."""
     if not names_told(results, parts):
         return ()
     from convcheck.causes.catalogue import causes_in

@@ -1,6 +1,4 @@
-"""Test candidate causes against every answer of a sweep, by runs of codes."""
-
-from __future__ import annotations
+"""Test causes against every answer of a sweep, by runs of codes."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -28,19 +26,18 @@ from convcheck.semantics.program import Program
 from convcheck.semantics.runs import Affine, Constant, Piece, Unknown, in_chunks, runs
 from convcheck.vectors.model import VectorSet
 
-_BLOCK = 1 << 14  # codes in a batch that fits the CPU cache
+_BLOCK = 1 << 14  # codes that fit the CPU cache
 
 
 @dataclass
 class _Candidate:
     fit: Fit
     program: Program
-    #: first code of a chunk -> its pieces
-    chunks: dict[int, list[Piece]] = field(default_factory=dict)
+    chunks: dict[int, list[Piece]] = field(default_factory=dict)  # first code -> its pieces
 
 
 class Held:
-    """The causes that fit every answer of a sweep so far. An error costs only the causes."""
+    """Causes that fit every answer of a sweep so far. An error costs only the causes."""
 
     def __init__(self, search: Search, case: Case, fits: Iterable[Fit]) -> None:
         self.spec, self.case = search.catalog.specs[case.spec], case
@@ -61,7 +58,7 @@ class Held:
             self.left, self.fault = [], in_a_line(error)
 
     def fitted(self, tally: Tally) -> Tally:
-        """Return the tally with the causes left, none if a call failed or was declined."""
+        """Return the tally with causes left, none if a call failed or was declined."""
         crashed = any(key.sort == "crashed" for key, _ in tally.entries)
         if crashed or tally.faults or tally.declined or self.fault:
             return replace(tally, search_fault=self.fault)
@@ -76,7 +73,7 @@ class Held:
                 candidate.chunks.update(zip(range(first, end, size), chunks, strict=True))
 
     def chunk(self, at: int, due: Iterable[Piece], got: Codes) -> None:
-        """Drop causes that miss answers to the codes from `at` on, expected as `due`."""
+        """Drop causes that miss answers to codes from `at` on, expected as `due`."""
         with self._at_no_cost():
             if self.left:
                 free = [slice(a - at, b - at) for run, a, b in due if _is_free(run)]
@@ -90,7 +87,9 @@ class Held:
                 self.left = []
             elif self.left and len(index):
                 trial = Trial.of(self.spec, vectors, answers, index)
-                tails = [(one, index >= _counted(one, len(vectors))) for one in self.left]
+                whole = len(vectors) // LANES * LANES  # without the tail of whole vectors
+                counts = (whole if one.fit.whole_vectors else len(vectors) for one in self.left)
+                tails = [(one, index >= n) for one, n in zip(self.left, counts, strict=True)]
                 self.left = [one for one, tail in tails if (tail | _said(one, trial)).all()]
 
     def _gives_chunk(self, one: _Candidate, at: int, free: list[slice], got: Codes) -> bool:
@@ -114,11 +113,6 @@ class Held:
             return True
         due = evaluate(self.spec, self.case, codes[missed]).readings
         return bool(np.any([reading.patterns == UNDEFINED for reading in due], axis=0).all())
-
-
-def _counted(one: _Candidate, count: int) -> int:
-    """Return how many answers a cause must explain, without the tail of whole vectors."""
-    return count // LANES * LANES if one.fit.whole_vectors else count
 
 
 def _said(one: _Candidate, trial: Trial) -> Mask:

@@ -1,9 +1,4 @@
-"""Plant causes as mutants, and score specs by the mutants that their vectors catch.
-
-A mutant is observable if a defined input gets a wrong answer, and caught if a vector does.
-"""
-
-from __future__ import annotations
+"""Plant causes as mutants, observable by defined inputs, and score the vectors that catch them."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -24,7 +19,7 @@ from convcheck.vectors.generate import inputs_of
 from convcheck.vectors.inputs import numeric_inputs
 from convcheck.vectors.model import CallSet, VectorSet
 
-_WHOLE = 16  # bits of a source that is searched in full
+_WHOLE = 16  # bits of a source searched in full
 _SPELLED = 1 << 10  # further inputs to search if each must be spelled
 
 
@@ -34,24 +29,19 @@ class Mutant:
 
     case: Case
     cause: Cause
-    #: the number of vectors, or of calls, that catch it
-    caught: int
-    #: an input that shows it, if no vector does
-    witness: str | None = None
+    caught: int  # vectors, or calls, that catch it
+    witness: str | None = None  # an input that shows it, if no vector does
 
     @property
     def says(self) -> str:
-        """What the cause does otherwise than the rules."""
+        """What it does otherwise than the rules."""
         return self.cause.says
 
 
 def mutants(
     corpus: Corpus, cases: Iterable[Case], causes: Sequence[Cause]
 ) -> Iterator[tuple[Case, list[Mutant]]]:
-    """Yield each case with its observable mutants.
-
-    Conversions in promotions depend on the types only, so they are planted once.
-    """
+    """Yield each case with its observable mutants. Conversions in promotions are planted once."""
     seen: set[tuple[str, DType, DType]] = set()
     for case in cases:
         spec, vectors = corpus.catalog.specs[case.spec], corpus.vectors(case)
@@ -116,14 +106,13 @@ def _of_all_types(source: Numeric, formats: tuple[Format, ...], seed: int) -> Co
 
 @dataclass(frozen=True)
 class Score:
-    """How many mutants the vectors of a spec catch."""
+    """How many mutants a spec's vectors catch."""
 
     spec: str
     cases: int
     observable: int
     missed: tuple[Mutant, ...]
-    #: for each cause the mutant with the fewest catches, sorted
-    weakest: tuple[Mutant, ...]
+    weakest: tuple[Mutant, ...]  # of each cause the mutant with fewest catches, sorted
 
     @property
     def caught(self) -> int:
@@ -132,7 +121,7 @@ class Score:
 
 
 def scores(planted: Iterable[tuple[Case, Sequence[Mutant]]], cases: Iterable[Case]) -> list[Score]:
-    """Return the score of each spec, in the order of the cases."""
+    """Return each spec's score, in the order of the cases."""
     of: dict[str, list[Mutant]] = {}
     counts: dict[str, int] = {}
     for case in cases:

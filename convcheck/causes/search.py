@@ -1,7 +1,5 @@
 """Find the causes that explain every answer of a case, right and wrong. Runs in the worker."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -24,7 +22,7 @@ from convcheck.vectors.model import CallSet, Vectors, VectorSet
 
 AnyTrial = Trial | CallTrial
 Ask = Callable[[Any], Any]  # inputs or calls -> answers, if any
-CLOSEST = 3  # causes to report if none fits, and to combine
+CLOSEST = 3  # to report if none fits, and to combine
 _PAIRS = 4
 _KEPT = 64
 _COMPLEMENTS = 40
@@ -36,7 +34,7 @@ class Search:
 
     causes: tuple[Cause, ...]
     catalog: Catalog
-    #: the last diagnoses, with the further inputs and the answers to them
+    #: the last diagnoses, with further inputs and answers
     known: dict[Hashable, tuple[list[tuple[Bits, Bits | None]], CaseDiagnosis]] = field(
         default_factory=dict
     )
@@ -63,10 +61,7 @@ class Search:
 def diagnose(
     search: Search, vectors: Vectors, answers: Answers, ask: Ask | None = None
 ) -> CaseDiagnosis | None:
-    """Return the causes that explain a failing case, None if no search applies.
-
-    `ask` returns the backend's answers to further inputs or calls.
-    """
+    """Return the causes of a failing case, None if no search applies. `ask` answers more inputs."""
     if isinstance(vectors, CallSet):
         calls = CallTrial.of(search.catalog, vectors, answers)
         return _searched(search, calls, ask) if calls else None
@@ -75,10 +70,7 @@ def diagnose(
 
 
 def _known(search: Search, trial: Trial, ask: Ask | None) -> CaseDiagnosis:
-    """Return the diagnosis of a trial, from the cache if the further answers are equal as well.
-
-    Versions of an operator often have equal rules and answers.
-    """
+    """Return a trial's diagnosis, from the cache if further answers are equal as well."""
     if ask is None:
         return _searched(search, trial, None)
     key = _key(search, trial)
@@ -128,10 +120,7 @@ def _key(search: Search, trial: Trial) -> Hashable:
 def fits_of(
     search: Search, vectors: VectorSet, answers: Answers, ask: Ask | None = None
 ) -> tuple[Fit, ...] | None:
-    """Return the causes of a swept case's vectors, with the readings that they fit.
-
-    Returns None if no search applies.
-    """
+    """Return a swept case's causes with the readings they fit, None if no search applies."""
     trial = Trial.of_case(search.catalog, vectors, answers)
     if trial is None:
         return None
@@ -193,11 +182,7 @@ def _alone_or_found(
     trial: AnyTrial,
     explains: Callable[[Sequence[Cause]], bool],
 ) -> Fits:
-    """Return single causes that fit, or observed pairs.
-
-    Observed causes win, together with those of attributes or versions. Next are observed pairs that
-    need both causes, then other causes.
-    """
+    """Return single causes that fit, observed ones first, or observed pairs."""
     found = [cause for cause in causes if cause.common and explains((cause,))]
     rest = [cause for cause in causes if not cause.common]
     if found:
@@ -213,10 +198,7 @@ def _alone_or_found(
 def _together(
     trial: AnyTrial, tried: Sequence[Tried], explains: Callable[[Sequence[Cause]], bool]
 ) -> Fits:
-    """Return the first few pairs of causes that together explain all answers.
-
-    The simpler cause is applied first, unless only the other order fits.
-    """
+    """Return the first few pairs that together explain all, in the simpler order if it fits."""
     for pairs in (_complements(trial, tried), _promising_pairs(trial, tried)):
         orders = (
             next((each for each in (pair, pair[::-1]) if explains(each)), None) for pair in pairs
@@ -235,7 +217,6 @@ def _acting(trial: AnyTrial, tried: Sequence[Tried]) -> list[Tried]:
 
 
 def _complements(trial: AnyTrial, tried: Sequence[Tried]) -> Iterator[tuple[Cause, Cause]]:
-    """Yield pairs that explain each answer together."""
     if some := _acting(trial, tried):
         missed = np.array([~given for _, given in some], np.float32)
         pairs = np.argwhere(np.triu(missed @ missed.T == 0, 1))
@@ -255,7 +236,7 @@ def _promising_pairs(trial: AnyTrial, tried: Sequence[Tried]) -> Iterator[tuple[
 def given_alone(
     search: Search, case: Case, groups: Sequence[Group], fits: Sequence[Names]
 ) -> tuple[tuple[str, Names], ...]:
-    """Return the causes that explain the example of each failing group, by its digest."""
+    """Return the causes that explain each failing group's example, by its digest."""
     names = tuple(dict.fromkeys(name for fit in fits if len(fit) > 1 for name in fit))
     failing = [group for group in groups if group.verdict in FAILURES and group.examples]
     shown = [one for group in failing if isinstance(one := group.examples[0], Example)]

@@ -1,6 +1,4 @@
-"""Try causes on the answers of a case, of elements or of whole calls."""
-
-from __future__ import annotations
+"""Try causes on a case's answers, of elements or of whole calls."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -9,7 +7,7 @@ from typing import cast
 
 import numpy as np
 
-from convcheck.causes.apart import some_calls, spread, telling_inputs, unseen_calls, unseen_inputs
+from convcheck.causes.apart import spread, telling_inputs, unseen_calls, unseen_inputs
 from convcheck.judge.answers import (
     ANSWERED,
     CRASHED,
@@ -50,7 +48,7 @@ from convcheck.vectors.model import CallSet, VectorSet
 Fits = Sequence[tuple[Cause, ...]]
 Tried = tuple[Cause, Mask]  # with a mask of explained answers
 LANES = 64  # elements of a vector register at most
-_NOT_WHOLE = ("alone", "odd tail", "short")  # placements with elements outside whole vectors
+_NOT_WHOLE = ("alone", "odd tail", "short")  # with elements outside whole vectors
 _PROBES = 6  # wrong answers to explain before all are tried
 
 
@@ -61,16 +59,13 @@ class Trial:
     spec: Spec
     case: Case
     points: Points
-    #: the answers; arbitrary for a refusal
-    got: Bits
+    got: Bits  # the answers; arbitrary for a refusal
     refused: Mask
-    #: the expectation under each reading
-    readings: Sequence[Reading]
-    #: whether only whole vectors are wrong, so that causes need not explain a tail
-    whole: bool = False
+    readings: Sequence[Reading]  # the expectation under each reading
+    whole: bool = False  # only whole vectors are wrong: causes need not explain a tail
 
     @staticmethod
-    def of_case(catalog: Catalog, vectors: VectorSet, answers: Answers) -> Trial | None:
+    def of_case(catalog: Catalog, vectors: VectorSet, answers: Answers) -> "Trial | None":
         """Return the trial, None if nothing is wrong or no conversion can be the cause."""
         vectors, answers, whole = with_elsewhere(vectors, answers)
         index = judged_ones(vectors, answers)
@@ -79,14 +74,14 @@ class Trial:
         spec = catalog.specs[vectors.case.spec]
         trial = Trial.of(spec, vectors, answers, index)
         if whole:
-            # right answers at the end may be outside whole vectors
+            # those at the end may be outside whole vectors
             tail = np.arange(len(index)) >= len(index) - LANES
             trial = Trial.of(spec, vectors, answers, index[~(trial.right & tail)])
             trial = replace(trial, whole=True)
         return None if trial.right.all() else trial
 
     @staticmethod
-    def of(spec: Spec, vectors: VectorSet, answers: Answers, index: Index) -> Trial:
+    def of(spec: Spec, vectors: VectorSet, answers: Answers, index: Index) -> "Trial":
         """Return the trial of some inputs."""
         return Trial(
             spec,
@@ -98,7 +93,7 @@ class Trial:
         )
 
     @staticmethod
-    def answered(spec: Spec, case: Case, inputs: Bits, got: Bits) -> Trial:
+    def answered(spec: Spec, case: Case, inputs: Bits, got: Bits) -> "Trial":
         """Return the trial of answered inputs."""
         refused, due = np.zeros(len(inputs), bool), evaluate(spec, case, inputs).readings
         return Trial(spec, case, points_of(case, inputs), got, refused, due)
@@ -109,7 +104,7 @@ class Trial:
         return max(map(self.as_due, self.readings), key=np.count_nonzero)
 
     def as_due(self, reading: Reading) -> Mask:
-        """Return a mask of answers that a reading defines and matches."""
+        """Mask answers that a reading defines and matches."""
         source, target = self.case.inputs[0].format, self.case.outputs[0].format
         told = matching(reading, self.got, target, source, self.points.bits)
         answered = told & (reading.patterns != pattern.UNDEFINED)
@@ -117,7 +112,7 @@ class Trial:
 
     def further(
         self, formats: Sequence[Format], ask: Callable[[Bits], Bits | None], fits: Fits
-    ) -> Trial | None:
+    ) -> "Trial | None":
         """Return the trial of discriminating and hold-out inputs."""
         made = (compile_wrong(self.spec, self.case, causes) for causes in fits)
         programs = [program for program in made if program]
@@ -135,7 +130,7 @@ class Trial:
         return Trial.answered(self.spec, self.case, inputs, got[: len(inputs)])
 
     @property
-    def few(self) -> Trial:
+    def few(self) -> "Trial":
         """A trial of a few wrong answers; everything for texts."""
         if isinstance(self.points.target, Text):
             return self
@@ -151,10 +146,7 @@ class Trial:
         return None if program is None else readings_at(program, self.points)
 
     def applies(self, causes: Sequence[Cause]) -> bool:
-        """Return whether causes apply to the case.
-
-        If several, the attributes that they ignore must have other values.
-        """
+        """Return whether causes apply to the case; of several, with other values of attributes."""
         given = dict(self.case.attributes) if causes[1:] else {}
         set_ = [pair for cause in causes for pair in cause.under] if causes[1:] else []
         other = all(given.get(name, value) != value for name, value in set_)
@@ -166,12 +158,12 @@ class Trial:
         return said is not None and any(bool(self._given(each).all()) for each in said)
 
     def given_by(self, causes: Sequence[Cause]) -> Mask | None:
-        """Return a mask of explained answers, None if the causes do not apply."""
+        """Mask explained answers, None if the causes do not apply."""
         said = self.said_by(causes)
         return None if said is None else max(map(self._given, said), key=np.count_nonzero)
 
     @property
-    def sample(self) -> Trial:
+    def sample(self) -> "Trial":
         """The answers to try each cause on."""
         return self
 
@@ -191,10 +183,7 @@ class Trial:
         return self.wrong
 
     def _given(self, reading: Reading) -> Mask:
-        """Return a mask of explained answers.
-
-        A right answer does not refute a cause that leaves it undefined.
-        """
+        """Mask explained answers. A right one does not refute a cause that leaves it undefined."""
         right = self.right & (reading.patterns == pattern.UNDEFINED)
         if isinstance(self.points.target, Text):
             # loose patterns explain no wrong answer
@@ -205,7 +194,7 @@ class Trial:
 
 
 def tried(trial: Trial, causes: Iterable[Cause]) -> Iterator[Tried]:
-    """Yield applicable causes with a mask of the answers they explain."""
+    """Yield applicable causes with a mask of answers they explain."""
     for cause in causes:
         if applies(cause, trial.case) and (given := trial.given_by((cause,))) is not None:
             yield cause, given
@@ -217,10 +206,7 @@ def applies(cause: Cause, case: Case) -> bool:
 
 
 def with_elsewhere(vectors: VectorSet, answers: Answers) -> tuple[VectorSet, Answers, bool]:
-    """Append right answers of other placements, as a NaN has several.
-
-    The third result is whether some are wrong in bulk: then the fault is in whole vectors only.
-    """
+    """Append right answers of other placements. The last result: only whole vectors are wrong."""
     whole, others = False, list[Elsewhere]()
     for other in answers.elsewhere:
         wrong = ~_right(vectors, other.index, answers.got[other.index])
@@ -233,12 +219,11 @@ def with_elsewhere(vectors: VectorSet, answers: Answers) -> tuple[VectorSet, Ans
     if not kept:
         return vectors, answers, whole
     index = np.concatenate([np.arange(len(answers.got)), *(other.index for other in kept)])
-    taken = tuple(bits[index] for bits in vectors.inputs)
     got = np.concatenate([answers.got, *(other.got for other in kept)])
     left = tuple(other for other in answers.elsewhere if other not in kept)
     state = np.concatenate([answers.state, np.full(len(got) - len(answers.got), ANSWERED)])
     more = replace(answers, got=got, state=state.astype(np.uint8), elsewhere=left)
-    return replace(vectors, inputs=taken, expected=vectors.expected.take(index)), more, whole
+    return vectors.take(index), more, whole
 
 
 def _right(vectors: VectorSet, index: Index, got: Bits) -> Mask:
@@ -249,7 +234,7 @@ def _right(vectors: VectorSet, index: Index, got: Bits) -> Mask:
 
 
 def judged_ones(vectors: VectorSet, answers: Answers) -> Index | None:
-    """Return the indices of defined answers, None if no conversion can be the cause."""
+    """Return indices of defined answers, None if no conversion can be the cause."""
     readings = vectors.expected.readings
     free = reduce(np.logical_or, (r.patterns == UNDEFINED for r in readings))
     free |= vectors.case.refusal & (answers.state == REFUSED)
@@ -260,7 +245,7 @@ def judged_ones(vectors: VectorSet, answers: Answers) -> Index | None:
 
 
 _WRONG = 4  # wrong answers to explain before all are tried
-_BESIDES = 10  # answers of all kinds, likewise
+_BESIDES = 10  # of all kinds, likewise
 
 
 @dataclass(frozen=True)
@@ -271,15 +256,13 @@ class CallTrial:
     calls: CallSet
     answers: Answers
     index: Index
-    #: elements of each answer that are judged, and that are wrong
-    sizes: Index
+    sizes: Index  # judged and wrong elements of each answer
     counts: Index
-    #: the number of calls that are vectors; the others are hold-out
-    first: int = 0
+    first: int = 0  # calls that are vectors; others are hold-out
     whole = False
 
     @staticmethod
-    def of(catalog: Catalog, calls: CallSet, answers: Answers) -> CallTrial | None:
+    def of(catalog: Catalog, calls: CallSet, answers: Answers) -> "CallTrial | None":
         """Return the trial, None if nothing is wrong or a call failed as a whole."""
         if answers.declined is not None:
             if not is_refusal(calls, answers.declined):
@@ -291,7 +274,7 @@ class CallTrial:
 
     def further(
         self, formats: Sequence[Format], ask: Callable[[CallSet], Answers | None], fits: Fits
-    ) -> CallTrial | None:
+    ) -> "CallTrial | None":
         """Return the trial with hold-out calls."""
         more = unseen_calls(self.spec, self.calls)
         got = ask(more) if len(more) else None
@@ -303,9 +286,8 @@ class CallTrial:
         expected = (*self.calls.expected, *more.expected)
         calls = replace(self.calls, calls=(*self.calls.calls, *more.calls), expected=expected)
         state = np.concatenate([self.answers.state, got.state])
-        answers = replace(
-            self.answers, got=np.concatenate([self.answers.got, got.got]), state=state
-        )
+        given = np.concatenate([self.answers.got, got.got])
+        answers = replace(self.answers, got=given, state=state)
         return CallTrial(self.spec, calls, answers, index, sizes, wrong, len(self.index))
 
     @property
@@ -315,7 +297,7 @@ class CallTrial:
 
     @property
     def right(self) -> Mask:
-        """Mask of the judged calls with right answers."""
+        """Mask of judged calls with right answers."""
         return np.asarray(self.counts == 0)
 
     @property
@@ -324,19 +306,19 @@ class CallTrial:
         return int(self.counts.sum())
 
     @cached_property
-    def few(self) -> CallTrial:
+    def few(self) -> "CallTrial":
         """A trial of a few wrong and other answers."""
         places = np.arange(len(self.index))
         wrong, every = spread(places[~self.right], _WRONG), spread(places, _BESIDES)
         places = np.unique(np.concatenate([wrong, every]))
         index = self.index[places]
         got, state = self.answers.got[index], self.answers.state[index]
-        answers, calls = replace(self.answers, got=got, state=state), some_calls(self.calls, index)
+        answers, calls = replace(self.answers, got=got, state=state), self.calls.take(index)
         sizes, counts = self.sizes[places], self.counts[places]
         return CallTrial(self.spec, calls, answers, np.arange(len(index)), sizes, counts)
 
     @property
-    def sample(self) -> CallTrial:
+    def sample(self) -> "CallTrial":
         """The answers to try each cause on."""
         return self.few
 
@@ -355,10 +337,7 @@ class CallTrial:
         return any(all(self._gives(one, self.index[i]) for i in order) for one in made)
 
     def given_by(self, causes: Sequence[Cause]) -> Mask | None:
-        """Return a mask of explained answers, None if the causes do not apply.
-
-        All are false if they explain no wrong answer.
-        """
+        """Mask explained answers, None if the causes do not apply, all false if no wrong one is."""
         masks = [self._given(made) for made in self._candidates(causes)]
         return max(masks, key=np.count_nonzero, default=None)
 
@@ -384,10 +363,7 @@ class CallTrial:
 
 
 def _counts(calls: CallSet, answers: Answers) -> Index:
-    """Return (call, judged elements, wrong elements) for each judged call, shape (3, n).
-
-    A wrong answer counts at least one wrong element, a missing answer one element.
-    """
+    """Return (call, judged elements, wrong elements, 1 at least) by judged call, shape (3, n)."""
     found = []
     for i in np.flatnonzero(answers.state < NOT_ASKED).tolist():
         one = judged_call(calls, answers, i)
@@ -400,10 +376,7 @@ def _counts(calls: CallSet, answers: Answers) -> Index:
 
 
 def freed(given: CallReading, expected: ExpectedCall) -> CallReading | None:
-    """Return an answer without elements that the rule leaves undefined.
-
-    Returns None if another element is undefined.
-    """
+    """Return an answer without elements left undefined, None if another is undefined."""
     outputs = []
     for place, output in enumerate(given.outputs):
         free = np.zeros(len(output.codes), bool)

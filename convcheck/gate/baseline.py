@@ -1,7 +1,5 @@
 """Write, update and apply lists of known failures."""
 
-from __future__ import annotations
-
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -46,11 +44,7 @@ __all__ = ["KnownList", "hold", "read_known", "released"]
 
 
 def hold(result: RunResult, known: KnownList, every: Every, today: date) -> RunResult:
-    """Return the result with a list's excuses and problems only.
-
-    `every` returns the ids of all cases with one of these prefixes. Raises UsageError if the list
-    names causes and the run searched for none.
-    """
+    """Return the result with a list's excuses and problems. Raises UsageError without causes."""
     free = released(result)
     if free.without_causes:
         refuse_causes(known, free.tier)
@@ -62,11 +56,8 @@ def hold(result: RunResult, known: KnownList, every: Every, today: date) -> RunR
         excuse = Excuse(kind, entry.reason, entry.issue, entry.place)
         for name, key in finding.takes if finding.excused else ():
             excuses.setdefault(name, {})[key] = excuse
-    unversioned = 0
-    if not version_of(free.backend.version):
-        unversioned = sum(
-            e.backend is not None and e.tier in ("", free.tier) for e in known.entries
-        )
+    of_versions = [e for e in known.entries if e.backend is not None and e.tier in ("", free.tier)]
+    unversioned = 0 if version_of(free.backend.version) else len(of_versions)
     return replace(
         free,
         cases=tuple(_excused(case, excuses.get(case.case.id, {})) for case in free.cases),
@@ -155,10 +146,7 @@ def baseline(result: RunResult) -> Written:
 def updated(
     result: RunResult, known: KnownList, every: Every, today: date, prune: bool = False
 ) -> Written:
-    """Update a list, or only `prune` what no longer fails.
-
-    Reasons, issues, dates, comments and entries about other runs are kept.
-    """
+    """Update a list, or only `prune` what no longer fails. All else is kept."""
     free = released(result)
     comparison = compare(free, known, every, today)
     findings = comparison.findings
@@ -208,7 +196,7 @@ def _joined(text: str, edits: Sequence[_Edit], new: Sequence[str]) -> str:
         table = edit.table
         start, end = table.place.line - 1, table.last
         if not edit.text:
-            start -= table.lead if table.lead < start else 0  # line 1 comments are the file's
+            start -= table.lead if table.lead < start else 0  # line 1 is the file's
             end += end < len(lines) and not lines[end].strip()
         lines[start:end] = lines_of(edit.text)
     while lines and not lines[-1].strip():

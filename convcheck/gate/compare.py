@@ -1,10 +1,8 @@
 """Compare known failures with a run."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from fnmatch import filter as matching
 from functools import cached_property
@@ -39,10 +37,7 @@ _DIGITS = 16  # digits of a corpus hash in a list
 
 @dataclass(frozen=True)
 class FailureCounts:
-    """A failure merged over cases: the number of values, or of whole cases.
-
-    `digest` covers all values. `corpus` is the hash of the vectors.
-    """
+    """A failure merged over cases: values and their digest, or whole cases."""
 
     ids: tuple[str, ...]
     count: int
@@ -57,6 +52,7 @@ class Failures:
     """A run's failures."""
 
     result: RunResult
+    _hashes: dict[frozenset[str], str] = field(default_factory=dict, compare=False)
 
     @cached_property
     def cases(self) -> dict[str, CaseResult]:
@@ -122,10 +118,6 @@ class Failures:
             self._hashes[specs] = corpus_of(found)[:_DIGITS]
         return self._hashes[specs]
 
-    @cached_property
-    def _hashes(self) -> dict[frozenset[str], str]:
-        return {}
-
 
 def _kind(group: Group) -> str:
     said = next((example.message for example in group.examples), "")
@@ -154,25 +146,18 @@ _VERSION = re.compile(r"(?<![\w.])v?(\d+(?:\.\d+)*(?:(?:a|b|rc|\.?dev|\.?post)\d
 
 @dataclass(frozen=True)
 class CheckedEntry:
-    """An entry compared with a run.
-
-    `here` and `away` are its cases in and outside the run. `unknown` names match nothing, `passing`
-    cases do not fail, `otherwise` cases fail unlike its cause predicts. `by` is an earlier entry
-    with the same failures.
-    """
+    """An entry compared with a run."""
 
     entry: KnownEntry
-    here: tuple[str, ...]
+    here: tuple[str, ...]  # its cases in the run
     now: FailureCounts
-    away: tuple[str, ...]
-    unknown: tuple[str, ...]
-    passing: tuple[str, ...]
-    otherwise: tuple[str, ...]
-    #: The hash of its specs' vectors.
-    corpus: str
-    by: KnownEntry | None
-    #: Its failures in the run.
-    takes: tuple[Taken, ...]
+    away: tuple[str, ...]  # its other cases
+    unknown: tuple[str, ...]  # names that match nothing
+    passing: tuple[str, ...]  # cases that do not fail
+    otherwise: tuple[str, ...]  # cases that fail unlike its cause predicts
+    corpus: str  # the hash of its specs' vectors
+    by: KnownEntry | None  # an earlier entry with the same failures
+    takes: tuple[Taken, ...]  # its failures in the run
     fault: Fault | None = None
     excused: bool = False
 
@@ -224,7 +209,7 @@ class Comparison:
 
 
 def compare(result: RunResult, known: KnownList, every: Every, today: date) -> Comparison:
-    """Compare a list with a run. Raises UsageError for a run of the user's own inputs."""
+    """Compare a list with a run. Raises UsageError for a user's own inputs."""
     if result.own_inputs:
         hint = "run it without --inputs"
         raise UsageError("known failures do not apply to a run with --inputs", hint=hint)
@@ -237,7 +222,7 @@ def compare(result: RunResult, known: KnownList, every: Every, today: date) -> C
     return Comparison(failures, tuple(findings), taken, ids)
 
 
-def version_of(text: str) -> Version | None:
+def version_of(text: str) -> "Version | None":
     """Return the first version number in a text, if any."""
     from packaging.version import InvalidVersion, Version
 

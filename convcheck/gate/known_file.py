@@ -1,9 +1,4 @@
-"""Read known failures and waivers.
-
-[[known]] and [[judged]] name cases in braces. Only waivers may have globs.
-"""
-
-from __future__ import annotations
+"""Read known failures and waivers. [[known]] and [[judged]] name cases without globs."""
 
 import re
 import tomllib
@@ -71,10 +66,7 @@ class Table:
 
 
 def read_tables(path: str, names: Sequence[str], what: str) -> tuple[str, list[Table]]:
-    """Read a file's text and tables. `what` describes it in errors.
-
-    Raises UsageError if it cannot be read, is not TOML, or has anything else.
-    """
+    """Read a file's text and tables. `what` describes it in errors. Raises UsageError."""
     try:
         content = read_file(Path(path), MOST_OF_LIST)
         text = content.decode("utf-8-sig")  # some editors write a byte order mark
@@ -142,7 +134,7 @@ def _is_comment(line: str) -> bool:
 
 KNOWN, WAIVER, JUDGED = KINDS = "known", "waiver", "judged"
 OF_A_RULE = ("rule", "verdict", "corpus", "count", "digest")
-# required and optional keys of each kind of entry
+# required and optional keys of entries
 _KEYS = {
     KNOWN: (("case", "rule", "verdict", "tier", "corpus", "count", "reason"),
             ("digest", "issue", "until", "backend")),
@@ -174,7 +166,7 @@ class KnownEntry:
     names: tuple[CaseName, ...]
     #: The causes that together give every answer; () for an entry of a rule.
     cause: Names
-    backend: SpecifierSet | None
+    backend: "SpecifierSet | None"
     #: Rule and row as in reports; '' for a case that failed as a whole.
     rule: str = ""
     verdict: Verdict | None = None
@@ -201,7 +193,7 @@ class KnownEntry:
         """Its file and line."""
         return self.table.place
 
-    def concerns(self, tier: str, version: Version | None) -> bool:
+    def concerns(self, tier: str, version: "Version | None") -> bool:
         """Return whether it applies to a tier and version."""
         if self.tier not in ("", tier):
             return False
@@ -223,7 +215,7 @@ class KnownList:
     judged: tuple[CaseName, ...] = ()
 
 
-def read_known(path: str, catalog: Catalog) -> KnownList:
+def read_known(path: str, catalog: "Catalog") -> KnownList:
     """Read known failures. Raises UsageError with file and line, SpecError for the causes."""
     text, tables = read_tables(path, KINDS, "a list of known failures, in TOML")
     for table in tables:
@@ -251,7 +243,7 @@ def _names(table: Table) -> Iterator[CaseName]:
         yield CaseName(name, place, tuple(ids_of(name, place)))
 
 
-def _check_causes(entries: Sequence[KnownEntry], catalog: Catalog) -> None:
+def _check_causes(entries: Sequence[KnownEntry], catalog: "Catalog") -> None:
     if not entries:
         return
     from convcheck.causes.catalogue import causes_of
@@ -267,9 +259,6 @@ def _check_causes(entries: Sequence[KnownEntry], catalog: Catalog) -> None:
             raise entry.table.wrong("cause", f"no cause is named {unknown!r}", hint)
 
 
-# Values ----------------------------------------------------------------------------------------
-
-
 def _text(pattern: str) -> Callable[[Any], object]:
     spelled = re.compile(pattern, re.DOTALL)
     return lambda value: isinstance(value, str) and spelled.fullmatch(value)
@@ -281,7 +270,7 @@ def _texts(value: Any) -> tuple[str, ...]:
     return tuple(texts) if fits else ()
 
 
-def _versions(text: Any) -> SpecifierSet | None:
+def _versions(text: Any) -> "SpecifierSet | None":
     if not isinstance(text, str):
         return None
     from packaging.specifiers import InvalidSpecifier, SpecifierSet

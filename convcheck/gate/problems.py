@@ -1,7 +1,5 @@
 """Report problems of a list, with corrected entries."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
@@ -60,8 +58,9 @@ def fresh_of_cause(causes: Sequence[CauseInWords], ids: Iterable[str], tier: str
 
 
 def _entry(ids: Iterable[str], lines: Iterable[str]) -> str:
-    head = f"[[{KNOWN}]]", f"case = {_names(compact_names(ids))}"
-    return "\n".join([*head, *lines, f'reason = "{UNSEEN}"', ""])
+    names = compact_names(ids)
+    said = _quoted(names[0]) if len(names) == 1 else f"[\n{name_lines(names)}]"
+    return "\n".join([f"[[{KNOWN}]]", f"case = {said}", *lines, f'reason = "{UNSEEN}"', ""])
 
 
 def judged_table(ids: Iterable[str]) -> str:
@@ -75,10 +74,6 @@ def name_lines(names: Iterable[str]) -> str:
     return "".join(f"    {_quoted(name)},\n" for name in names)
 
 
-def _names(names: Sequence[str]) -> str:
-    return _quoted(names[0]) if len(names) == 1 else f"[\n{name_lines(names)}]"
-
-
 def _ways(kinds: Iterable[str]) -> str:
     return shorten(", ".join(filter(None, kinds)), _LONGEST, placeholder=" …")
 
@@ -90,10 +85,7 @@ def _quoted(text: str) -> str:
 def rewritten(
     entry: KnownEntry, names: Sequence[str], now: FailureCounts | None, corpus: str, late: bool
 ) -> str:
-    """Write an entry with other names, tally and corpus, and keep all else.
-
-    Without a tally, only names change. Missing keys are not added. `late` marks the date.
-    """
+    """Write an entry with other names, and tally and corpus if given. `late` marks the date."""
     import tomlkit
 
     # parse its lines alone, as a document of one table
@@ -109,7 +101,7 @@ def rewritten(
         if key in table and table[key] != value:
             table[key] = value
     if now and table["verdict"].trivia.comment and (said := _ways(now.kinds)):
-        table["verdict"].trivia.comment = f"# {said}"  # convcheck wrote it, and it may be outdated
+        table["verdict"].trivia.comment = f"# {said}"  # convcheck wrote it
     if late and LATE not in table["until"].trivia.comment:
         table["until"].comment(LATE)
     return tomlkit.dumps(document)
@@ -142,7 +134,7 @@ def problem(finding: CheckedEntry, fault: Fault, comparison: Comparison) -> Prob
 
 
 def repaired(finding: CheckedEntry, late: bool = False) -> str:
-    """Write a corrected entry. If the run lacks cases, only names change. `late` marks the date."""
+    """Write a corrected entry, only its names if the run lacks cases. `late` marks the date."""
     entry, now = finding.entry, finding.now
     if finding.away or entry.cause:
         return rewritten(entry, finding.names, None, "", late)
@@ -204,9 +196,6 @@ def few(names: Sequence[str]) -> str:
     return ", ".join(names[:_SHOWN]) + more
 
 
-# Judged cases ----------------------------------------------------------------------------------
-
-
 def is_judged(case: CaseResult) -> bool:
     """Return whether anything was judged."""
     return case.verdict not in _OPEN
@@ -235,9 +224,6 @@ def vanished(known: KnownList, result: RunResult, every: Every) -> Iterator[Prob
 
 def _left(name: CaseName, gone: Sequence[str]) -> str:
     return name_lines(compact_names(one for one in name.ids if one not in gone))
-
-
-# Notes -----------------------------------------------------------------------------------------
 
 
 def notes(comparison: Comparison, known: KnownList, unversioned: int) -> Iterable[str]:

@@ -1,10 +1,4 @@
-"""Judge the whole calls of a model.
-
-Known arguments are evaluated as they occur. Otherwise edge vectors, vectors for a known scale, and
-the ends of known ranges are.
-"""
-
-from __future__ import annotations
+"""Judge a model's whole calls: known arguments, or edge vectors and ends of ranges."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -62,14 +56,10 @@ class Judged:
     """The judgement on some inputs of a conversion."""
 
     rows: tuple[RowOfInputs, ...]
-    #: whether these are all inputs that may occur
-    every: bool
-    #: whether it holds for all inputs that may occur
-    proven: bool
-    #: whether the destination has all finite numbers that may occur
-    held: bool
-    #: 'value' or 'call'
-    of: str = "value"
+    every: bool  # these are all inputs that may occur
+    proven: bool  # it holds for all inputs that may occur
+    held: bool  # the destination has all finite numbers that may occur
+    of: str = "value"  # 'value' or 'call'
 
     @property
     def kind(self) -> InputClass:
@@ -88,12 +78,12 @@ class Judged:
 
 
 Row = tuple[str, InputClass]  # name, and class of its inputs
-_EVERY = 16  # up to this number of bits, all codes of a first input are evaluated
+_EVERY = 16  # bits of a fully evaluated first input
 _MOST = 1 << 20  # elements to evaluate in full
 _AT_ONCE = 1 << 16  # elements in a batch
 _SETS = 2  # of the other inputs, to derive data for
 _CALLS = 4096  # calls to combine from possible arguments
-_LONG = 1 << 12  # elements of a sequence; above, only lengths are compared
+_LONG = 1 << 12  # elements; above, only lengths are compared
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,8 +93,7 @@ class Argument:
     name: str
     dtype: DType
     known: KnownValues
-    #: its codes if it is constant or was recorded, else None
-    tensor: Codes | None = None
+    tensor: Codes | None = None  # its codes if constant or recorded
 
     @property
     def fmt(self) -> Numeric:
@@ -127,7 +116,7 @@ def arguments_of_node(spec: Spec, case: Case, node: ModelNode) -> tuple[Argument
 def arguments_that_occurred(
     arguments: Sequence[Argument], node: ModelNode, data: Mapping[str, Bits]
 ) -> tuple[Argument, ...] | None:
-    """Return the inputs as recorded, None if one is unknown or none was recorded."""
+    """Return the inputs as recorded, None if any is missing."""
     given = [name for name in node.inputs if name]
     found = tuple(
         replace(one, known=ANYTHING, tensor=cast(Codes, data.get(name, one.tensor)))
@@ -140,10 +129,7 @@ def arguments_that_occurred(
 def judge_node_calls(
     corpus: Corpus, cases: Sequence[Case], node: ModelNode, arguments: Sequence[Argument]
 ) -> Judged:
-    """Judge the calls of a node. `cases` are those of its types and attributes.
-
-    Raises UsageError for recorded arguments that do not broadcast.
-    """
+    """Judge a node's calls. Raises UsageError for arguments that do not broadcast."""
     spec = corpus.catalog.specs[cases[0].spec]
     for case in cases:
         compiled = compile_calls(spec, case)
@@ -167,28 +153,22 @@ def _told(arguments: Sequence[Argument], codes: Sequence[int]) -> str:
     )
 
 
-# Elements ------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class _Elements:
-    columns: tuple[Codes, ...]
-    #: whether no others can occur
-    every: bool
+_Elements = tuple[tuple[Codes, ...], bool]  # columns, and whether no others can occur
 
 
 def _judged_elements(
     spec: Spec, steps: CompiledSteps, node: ModelNode, arguments: Sequence[Argument]
 ) -> Judged:
-    asked = _those_that_meet(steps, node, arguments) or _those_that_may(spec, steps, arguments)
+    met = _those_that_meet(steps, node, arguments)
+    columns, every = met or _those_that_may(spec, steps, arguments)
     found: dict[Row, tuple[str, int]] = {}
-    for begin in range(0, len(asked.columns[0]), _AT_ONCE):
-        part = [column[begin : begin + _AT_ONCE] for column in asked.columns]
+    for begin in range(0, len(columns[0]), _AT_ONCE):
+        part = [column[begin : begin + _AT_ONCE] for column in columns]
         for key, (example, count) in _rows_of_elements(steps, arguments, part).items():
             first, before = found.get(key, (example, 0))
             found[key] = first, before + count
     rows = tuple(RowOfInputs(*key, *found[key]) for key in sorted(found))
-    return Judged(rows, every=asked.every, proven=asked.every, held=False)
+    return Judged(rows, every=every, proven=every, held=False)
 
 
 def _those_that_meet(
@@ -212,7 +192,7 @@ def _those_that_meet(
             hint = "--data has arrays as they occur together in one run"
             raise UsageError(said + f"{first.name} of {first.tensor.shape}", hint=hint) from None
         columns.append(tensor.reshape(-1)[places])
-    return _Elements(_once(columns), every=True)
+    return _once(columns), True
 
 
 def _once(columns: Sequence[Codes]) -> tuple[Codes, ...]:
@@ -231,14 +211,14 @@ def _those_that_may(spec: Spec, steps: CompiledSteps, arguments: Sequence[Argume
     sets, told = _sets(others)
     data, all_of_it = _data_that_may(first)
     if all_of_it and len(data) * len(sets[0] if sets else [0]) <= _MOST:
-        return _Elements(_crossed(data, sets), every=told)
+        return _crossed(data, sets), told
     parts = [_crossed(np.unique(data[:: max(1, len(data) // 64)]), sets)]
     for at in _apart(others, sets):
         one = {arg.name: int(column[at]) for arg, column in zip(others, sets, strict=True)}
         codes = codes_under(spec, steps.case, one)
         codes = codes[may_occur(first.fmt, codes, first.known)]
         parts.append((codes, *(np.repeat(column[at], len(codes)) for column in sets)))
-    return _Elements(tuple(map(np.concatenate, zip(*parts, strict=True))), every=False)
+    return tuple(map(np.concatenate, zip(*parts, strict=True))), False
 
 
 def _crossed(data: Codes, sets: Sequence[Codes]) -> tuple[Codes, ...]:
@@ -303,9 +283,6 @@ def _rows_of_elements(
     return found
 
 
-# Whole calls ---------------------------------------------------------------------------------
-
-
 def _judged_tensors(corpus: Corpus, steps: CompiledSteps, arguments: Sequence[Argument]) -> Judged:
     whole = all(one.tensor is not None for one in arguments)
     may = [*_vectors_that_may(corpus, steps.case, arguments), tuple(map(_ends, arguments))]
@@ -355,22 +332,19 @@ def _row_of_call(decisions: Sequence[Decision], expected: ExpectedCall) -> Row:
     return decision.name, "disputed" if several else "defined"
 
 
-# Sequences -----------------------------------------------------------------------------------
-
-
 def _judged_sequences(
     corpus: Corpus, compiled: FormulaCalls, arguments: Sequence[Argument]
 ) -> Judged:
     whole = all(one.tensor is not None for one in arguments)
-    calls = [tuple(cast(Codes, one.tensor) for one in arguments)] if whole else \
-        _sequences_that_may(corpus, compiled, arguments)  # fmt: skip
+    known = [tuple(cast(Codes, one.tensor) for one in arguments)]
+    calls = known if whole else _sequences_that_may(corpus, compiled, arguments)
     told = [(call, row) for call in calls if (row := _row_of_sequence(compiled, call))]
     found = _rows_of_calls(arguments, told)
     return Judged(found, every=whole, proven=whole and bool(told), held=False, of="call")
 
 
 def _row_of_sequence(compiled: FormulaCalls, call: Call) -> Row | None:
-    """Return the row of a call. For a long one, compare lengths; None if elements may differ."""
+    """Return a call's row. For a long one, compare lengths; None if elements may differ."""
     lengths = compiled.lengths(call)
     if max(lengths, default=0) <= _LONG:
         return _row_of_call(compiled.decisions, compiled.expect(call))
@@ -394,7 +368,7 @@ def _sequences_that_may(
         seen = np.array([int(c[at]) for c in calls if not c[at].ndim], one.fmt.storage)
         seen = seen[may_occur(one.fmt, seen, one.known)]
         each.append(np.unique(np.concatenate([_ends(one), seen])))
-    while prod(map(len, each)) > _CALLS:  # thin out the longest list
+    while prod(map(len, each)) > _CALLS:  # thin the longest list
         longest = max(range(len(each)), key=lambda at: len(each[at]))
         each[longest] = each[longest][::2]
     put = [tuple(np.array(code) for code in codes) for codes in product(*each)]

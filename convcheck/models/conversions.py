@@ -1,10 +1,8 @@
-"""Find the conversions of a model, and judge the inputs that may occur.
+"""Find a model's conversions, and judge the inputs that may occur.
 
 Inputs of up to 16 bits and known values are evaluated completely, otherwise edge vectors and ends
 of ranges. The rest follows from the natures of case words and the formats.
 """
-
-from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -59,14 +57,10 @@ class ModelConversion:
     spec: Spec | None
     inputs: Types
     outputs: Types
-    #: the cases of its types; several shapes for a whole call
-    cases: tuple[Case, ...]
-    #: known values of its first input; unused for a whole call
-    known: KnownValues = ANYTHING
-    #: on inputs that may occur; absent without a case
-    judged: Judged | None = None
-    #: on recorded inputs; absent without any
-    occurred: Judged | None = None
+    cases: tuple[Case, ...]  # of its types; several shapes for a whole call
+    known: KnownValues = ANYTHING  # of its first input; unused for a whole call
+    judged: Judged | None = None  # on inputs that may occur; absent without a case
+    occurred: Judged | None = None  # on recorded inputs; absent without any
     arguments: tuple[Argument, ...] = ()
 
     @property
@@ -83,7 +77,7 @@ class ModelConversion:
     def reaches(self, row: str) -> bool:
         """Return whether a row may occur."""
         if self.judged is None or not self.judged.proven or self.arguments:
-            return True  # reports name the rows of whole calls differently
+            return True  # reports name rows of calls differently
         return any(one.name == row for one in self.judged.rows)
 
 
@@ -95,16 +89,13 @@ def converting(graph: ModelGraph, catalog: Catalog) -> list[ModelNode]:
 
 @dataclass(frozen=True)
 class RulesForModel:
-    """Judges the nodes of a model. Caches similar nodes."""
+    """Judges a model's nodes. Caches similar ones."""
 
     corpus: Corpus
     opset: int
-    #: tensor -> recorded codes
-    data: Mapping[str, Bits]
-    #: by spec, types and attributes
-    _cases: dict[Hashable, tuple[Case, ...]] = field(default_factory=dict)
-    #: by case id and range of the input
-    _judged: dict[Hashable, Judged] = field(default_factory=dict)
+    data: Mapping[str, Bits]  # tensor -> recorded codes
+    _cases: dict[Hashable, tuple[Case, ...]] = field(default_factory=dict)  # by spec and signature
+    _judged: dict[Hashable, Judged] = field(default_factory=dict)  # by case id and input range
 
     def of(self, node: ModelNode) -> ModelConversion:
         """Return a node with its judgement."""
@@ -126,9 +117,8 @@ class RulesForModel:
         return ModelConversion(node, spec, inputs, outputs, found, known, judged, occurred)
 
     def _of_calls(self, node: ModelNode, one: ModelConversion) -> ModelConversion:
-        arguments = arguments_of_node(
-            self.corpus.catalog.specs[one.cases[0].spec], one.cases[0], node
-        )
+        case = one.cases[0]
+        arguments = arguments_of_node(self.corpus.catalog.specs[case.spec], case, node)
         seen = arguments_that_occurred(arguments, node, self.data)
         judged = judge_node_calls(self.corpus, one.cases, node, arguments)
         occurred = judge_node_calls(self.corpus, one.cases, node, seen) if seen else None
@@ -166,9 +156,6 @@ def _cases(spec: Spec, node: ModelNode, inputs: Types, outputs: Types) -> Iterat
         if found:
             yield from found if found[0].whole_calls else found[:1]
             return
-
-
-# Judgement ----------------------------------------------------------------------------------------
 
 
 def _judged(corpus: Corpus, case: Case, known: KnownValues) -> Judged:
@@ -242,15 +229,14 @@ def _kept(case: Case, codes: Bits, results: Bits, patterns: NDArray[np.uint8]) -
     return kept
 
 
-# Chains --------------------------------------------------------------------------------------
-
-
 def chains_in(found: Sequence[ModelConversion]) -> list[tuple[ModelConversion, ...]]:
     """Return the longest chains of conversions."""
     by_node = {id(one.node): one for one in found if one.judged is not None and not one.arguments}
     before: dict[int, ModelConversion] = {}
     for one in by_node.values():
-        maker = one.node.scope.maker_of(one.node.inputs[0])
+        name = one.node.inputs[0]
+        at = one.node.scope.holder(name)
+        maker = at.makers.get(name) if at else None
         if maker is not None and id(maker) in by_node:
             before[id(one.node)] = by_node[id(maker)]
     inner = {id(one.node) for one in before.values()}
@@ -292,13 +278,10 @@ class BackendFacts:
     """The report on a conversion."""
 
     name: str
-    #: the most serious of its cases; absent if it was not run
-    verdict: Verdict | None
+    verdict: Verdict | None  # of its most serious case; absent if not run
     rows: tuple[RowOfBackend, ...]
-    #: the causes that explain all answers, in words
-    causes: tuple[str, ...] = ()
-    #: whether a failing case has no cause
-    unexplained: bool = False
+    causes: tuple[str, ...] = ()  # that explain all answers, in words
+    unexplained: bool = False  # a failing case has no cause
 
     @property
     def fails(self) -> bool:
@@ -329,10 +312,7 @@ def facts_of(
 def differing_rows(
     one: ModelConversion, runs: Sequence[tuple[str, RunResult]]
 ) -> Iterator[tuple[str, str]]:
-    """Yield names and a possible row: 'ort, openvino' and 'float-to-float / else'.
-
-    Their answers differ for the same vectors.
-    """
+    """Yield names ('ort, openvino') and a possible row whose answers to equal vectors differ."""
     for (first, a), (second, b) in combinations(runs, 2):
         if _vectors(one, a) == _vectors(one, b):
             ours, theirs = (_answers(one, run) for run in (a, b))

@@ -1,7 +1,5 @@
 """Read the nodes and types of an ONNX file. Ignores external data."""
 
-from __future__ import annotations
-
 import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -29,20 +27,17 @@ _HINT = "an ONNX model, as `onnx.save` writes it: MODEL.onnx"
 class Scope:
     """A graph or subgraph."""
 
-    #: '' for the model's graph, LOOP/body/ for a body
-    path: str
-    outer: Scope | None
-    #: absent for a type that convcheck lacks, or no tensor
+    path: str  # '' for the model's graph, LOOP/body/ for a body
+    outer: "Scope | None"
+    #: None if unknown, or no tensor
     types: dict[str, DType | None] = field(default_factory=dict)
     shapes: dict[str, tuple[int | None, ...]] = field(default_factory=dict)
-    #: tensors with values in the file
-    constants: dict[str, TensorProto] = field(default_factory=dict)
-    makers: dict[str, ModelNode] = field(default_factory=dict)
+    constants: "dict[str, TensorProto]" = field(default_factory=dict)  # with values in the file
+    makers: "dict[str, ModelNode]" = field(default_factory=dict)
     given: set[str] = field(default_factory=set)
-    #: cache of known values
-    found: dict[str, Any] = field(default_factory=dict)
+    found: dict[str, Any] = field(default_factory=dict)  # cache of known values
 
-    def holder(self, name: str) -> Scope | None:
+    def holder(self, name: str) -> "Scope | None":
         """Return the innermost graph with this tensor."""
         known = (self.types, self.constants, self.makers, self.given)
         if any(name in one for one in known):
@@ -59,27 +54,17 @@ class Scope:
         at = self.holder(name)
         return at.shapes.get(name) if at else None
 
-    def maker_of(self, name: str) -> ModelNode | None:
-        """Return the node that computes a tensor, if any."""
-        at = self.holder(name)
-        return at.makers.get(name) if at else None
-
 
 @dataclass(frozen=True, eq=False)
 class ModelNode:
     """A node."""
 
-    #: its name, or its first output
-    name: str
-    #: without domain
-    op: str
-    #: '' for ONNX
-    domain: str
-    #: '' for an omitted input
-    inputs: tuple[str, ...]
+    name: str  # its name, or its first output
+    op: str  # without domain
+    domain: str  # '' for ONNX
+    inputs: tuple[str, ...]  # '' for an omitted input
     outputs: tuple[str, ...]
-    #: integers, texts and floats only
-    attributes: Mapping[str, Value | float]
+    attributes: Mapping[str, Value | float]  # integers, texts and floats only
     scope: Scope
 
     @property
@@ -92,11 +77,8 @@ class ModelNode:
 class ModelGraph:
     """The nodes of a model."""
 
-    #: nodes of subgraphs follow the node with the subgraph
-    nodes: tuple[ModelNode, ...]
-    #: 0 for none
-    opset: int
-    #: how many were inlined
+    nodes: tuple[ModelNode, ...]  # nodes of subgraphs follow the node with the subgraph
+    opset: int  # 0 for none
     functions: int
     remarks: tuple[str, ...]
 
@@ -111,7 +93,7 @@ def read_model(path: str, types: Mapping[str, DType]) -> ModelGraph:
     return ModelGraph(tuple(nodes), max(opsets, default=0), functions, tuple(remarks))
 
 
-def _parsed(path: str) -> ModelProto:
+def _parsed(path: str) -> "ModelProto":
     from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
     from onnx import load_model_from_string
 
@@ -127,7 +109,7 @@ def _parsed(path: str) -> ModelProto:
     return model
 
 
-def _inlined(model: ModelProto, remarks: list[str]) -> ModelProto:
+def _inlined(model: "ModelProto", remarks: list[str]) -> "ModelProto":
     from onnx import inliner
 
     if not model.functions:
@@ -139,7 +121,7 @@ def _inlined(model: ModelProto, remarks: list[str]) -> ModelProto:
         return model
 
 
-def _typed(model: ModelProto, remarks: list[str]) -> ModelProto:
+def _typed(model: "ModelProto", remarks: list[str]) -> "ModelProto":
     from onnx import shape_inference
 
     try:
@@ -155,7 +137,7 @@ def _first_line(error: Exception) -> str:
 
 
 class _Reader:
-    def __init__(self, types: Mapping[str, DType], model: ModelProto) -> None:
+    def __init__(self, types: Mapping[str, DType], model: "ModelProto") -> None:
         from onnx import TensorProto
 
         names, self._model = TensorProto.DataType, model
@@ -164,7 +146,7 @@ class _Reader:
             if (name := dtype.name_in("onnx")) in names.keys()  # noqa: SIM118 of protobuf
         }  # fmt: skip
 
-    def graph(self, graph: GraphProto, scope: Scope) -> Iterator[ModelNode]:
+    def graph(self, graph: "GraphProto", scope: Scope) -> Iterator[ModelNode]:
         for one in (*graph.input, *graph.value_info, *graph.output):
             self._tell(one, scope)
         scope.given |= {one.name for one in graph.input}
@@ -176,7 +158,7 @@ class _Reader:
         for proto in graph.node:
             yield from self._node(proto, scope)
 
-    def _tell(self, one: ValueInfoProto, scope: Scope) -> None:
+    def _tell(self, one: "ValueInfoProto", scope: Scope) -> None:
         tensor = one.type.tensor_type
         scope.types[one.name] = self._types.get(tensor.elem_type)
         if tensor.HasField("shape"):
@@ -184,7 +166,7 @@ class _Reader:
                 dim.dim_value if dim.HasField("dim_value") else None for dim in tensor.shape.dim
             )
 
-    def _node(self, proto: NodeProto, scope: Scope) -> Iterator[ModelNode]:
+    def _node(self, proto: "NodeProto", scope: Scope) -> Iterator[ModelNode]:
         from onnx import AttributeProto
 
         name = proto.name or next(iter(proto.output), proto.op_type)
@@ -205,7 +187,7 @@ class _Reader:
                 path = f"{scope.path}{name}/{attribute.name}/"
                 yield from self.graph(self._typed_body(attribute.g, scope), Scope(path, scope))
 
-    def _typed_body(self, body: GraphProto, scope: Scope) -> GraphProto:
+    def _typed_body(self, body: "GraphProto", scope: Scope) -> "GraphProto":
         """Infer types that inference for the whole model skips."""
         from onnx import GraphProto, helper
 
@@ -232,7 +214,7 @@ class _Reader:
         return found
 
 
-def _names_used(body: GraphProto) -> set[str]:
+def _names_used(body: "GraphProto") -> set[str]:
     used = {name for node in body.node for name in node.input}
     inner = (a.g for node in body.node for a in node.attribute if a.HasField("g"))
     return used.union(*(_names_used(one) for one in inner))
@@ -257,10 +239,7 @@ def distinct_codes(codes: Bits) -> Bits:
 
 
 def tensor_codes(array: np.ndarray[Any, Any], dtype: DType) -> Bits | None:
-    """Return codes, or texts; None for another type.
-
-    Without a NumPy type, the array may hold codes, or untyped bytes.
-    """
+    """Return codes, or texts; None for another type. Arrays may hold codes or bytes."""
     fmt = dtype.format
     if isinstance(fmt, Text):
         texts = [one.decode(errors="replace") if isinstance(one, bytes) else str(one)

@@ -1,9 +1,4 @@
-"""Infer the possible values of a tensor, never too few.
-
-Constants are known. Some operators bound their output, others pass values on.
-"""
-
-from __future__ import annotations
+"""Infer a tensor's possible values, never too few: constants, or bounds by operators."""
 
 import math
 from collections.abc import Mapping
@@ -41,10 +36,8 @@ class KnownValues:
 
     low: float = -math.inf
     high: float = math.inf
-    #: all possible codes, or texts; absent if unknown
-    codes: Bits | None = None
-    #: the source in a word, or ''
-    why: str = ""
+    codes: Bits | None = None  # all possible codes, or texts
+    why: str = ""  # the source in a word, or ''
 
     @property
     def is_bounded(self) -> bool:
@@ -123,9 +116,6 @@ def _clipped(node: ModelNode, dtype: DType | None, depth: int) -> KnownValues:
     return found if found.is_bounded else replace(found, why="")
 
 
-# Codes ---------------------------------------------------------------------------------------
-
-
 def values_of(fmt: Numeric, codes: Bits) -> NDArray[np.float64]:
     """Round codes to float64 (monotone), NaN for NaN."""
     found = decode(fmt, np.asarray(codes, fmt.storage))
@@ -182,7 +172,7 @@ def _at_most(fmt: Float, size: float) -> int:
 
 
 def holds_all(source: Numeric, target: Numeric, known: KnownValues) -> bool:
-    """Return whether the destination has every possible finite number, by its parameters."""
+    """Return whether a destination has every possible finite number, by its parameters."""
     if isinstance(target, Float) and not target.zero:
         return source == target
     if isinstance(source, Bool):

@@ -1,7 +1,5 @@
 """Decode codes to exact numbers, and encode them."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import cast
 
@@ -20,11 +18,12 @@ from convcheck.numerics.number import (
     is_nan,
     normalised,
     numbers_of_texts,
+    take,
 )
 
 Mask = NDArray[np.bool_]
 _LISTED = (8, 16)  # bits of formats with a lookup table
-_FEW = 1 << 16  # codes; above, decoding is as fast as the table
+_FEW = 1 << 16  # codes; above, decoding is as fast
 
 
 def decode(fmt: Format, bits: Bits) -> Numbers:
@@ -33,10 +32,7 @@ def decode(fmt: Format, bits: Bits) -> Numbers:
         return numbers_of_texts(cast(Texts, bits))
     codes = cast(Codes, bits)
     if fmt.bits in _LISTED and len(codes) <= _FEW:
-        every = _every_number(fmt)
-        return Numbers(
-            every.kind[codes], every.sign[codes], every.exponent[codes], every.significand[codes]
-        )
+        return take(_every_number(fmt), codes)
     return _decoded(fmt, codes)
 
 
@@ -58,7 +54,7 @@ def _decode_float(fmt: Float, codes: Codes) -> Numbers:
     exponent = (magnitude >> np.uint64(fmt.mantissa)).view(np.int64)
     subnormal = (exponent == 0) if fmt.zero else np.zeros(len(codes), bool)
     exponent -= fmt.bias
-    # The shift drops the exponent field at the top and makes room for the leading one.
+    # The shift drops the exponent field and makes room for the leading one.
     significand = magnitude << np.uint64(63 - fmt.mantissa)
     significand |= np.uint64(1 << 63)
     kind = np.zeros(len(codes), np.uint8)
@@ -88,10 +84,7 @@ def _decode_integer(fmt: Int | Bool, codes: Codes) -> Numbers:
 
 
 def decode_magnitudes(fmt: Float, magnitudes: NDArray[np.uint64]) -> Numbers:
-    """Return the positive numbers at magnitudes of a float format.
-
-    The grid continues past max, and magnitudes may be wider than the format.
-    """
+    """Return the positive numbers at magnitudes, which may be wider than the float format."""
     n = len(magnitudes)
     exponent, significand = normalised(magnitudes, fmt.lowest_exponent)
     field = magnitudes >> np.uint64(fmt.mantissa)
@@ -103,7 +96,7 @@ def decode_magnitudes(fmt: Float, magnitudes: NDArray[np.uint64]) -> Numbers:
 
 
 def encode(fmt: Float | Int | Bool, magnitude: NDArray[np.uint64], sign: Mask) -> Codes:
-    """Return the codes of in-range magnitudes; -0 becomes +0 if the format lacks it."""
+    """Return codes of in-range magnitudes; -0 becomes +0 if the format lacks it."""
     if isinstance(fmt, Float):
         codes = magnitude.astype(fmt.storage)
         if fmt.signed:

@@ -1,11 +1,8 @@
 """Number formats: parameters, and properties derived from them.
 
-A code is a bit pattern in the low ``bits`` bits of an unsigned ``storage`` integer. The *magnitude*
-of a code is its index in the sequence of non-negative values, from 0. For floats it is the code
-without its sign bit.
+A code is a bit pattern in the low ``bits`` bits of an unsigned ``storage`` integer. Its *magnitude*
+is its index among the non-negative values, from 0: for floats, the code without its sign bit.
 """
-
-from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -33,10 +30,8 @@ class Float:
     mantissa: int
     bias: int
     nan: NanCodes
-    #: whether exponent all ones with mantissa 0 is infinity
-    infinity: bool = False
-    #: whether -0 has a code
-    negative_zero: bool = True
+    infinity: bool = False  # exponent all ones with mantissa 0 is infinity
+    negative_zero: bool = True  # -0 has a code
     signed: bool = True
     zero: bool = True
 
@@ -46,7 +41,7 @@ class Float:
         return self.signed + self.exponent + self.mantissa
 
     @cached_property
-    def storage(self) -> np.dtype[Any]:
+    def storage(self) -> "np.dtype[Any]":
         """The unsigned numpy type of a code."""
         return _storage_for(self.bits)
 
@@ -98,7 +93,7 @@ class Float:
         return field - self.bias
 
     def value(self, magnitude: int) -> Fraction:
-        """Return the exact value of a magnitude; the grid continues past max."""
+        """Return a magnitude's exact value; the grid continues past max."""
         field, fraction = magnitude >> self.mantissa, magnitude & ((1 << self.mantissa) - 1)
         if field or not self.zero:
             fraction |= 1 << self.mantissa
@@ -118,7 +113,7 @@ class Float:
 
     @property
     def min(self) -> Fraction:
-        """The lowest finite value; 2^-127 for float8e8m0, which has no sign and no zero."""
+        """The lowest finite value; 2^-127 for float8e8m0, without sign and zero."""
         return -self.max if self.signed else self.value(0)
 
 
@@ -130,7 +125,7 @@ class Int:
     signed: bool
 
     @cached_property
-    def storage(self) -> np.dtype[Any]:
+    def storage(self) -> "np.dtype[Any]":
         """The unsigned numpy type of a code."""
         return _storage_for(self.bits)
 
@@ -161,15 +156,14 @@ class Opaque(Int):
 class Bool:
     """A boolean in one byte: the numbers 0 and 1."""
 
-    #: width of the value; a code takes a byte
-    bits: int = 1
+    bits: int = 1  # width of the value; a code takes a byte
     signed: bool = False
     mask: int = 1
     max: Fraction = Fraction(1)
     min: Fraction = Fraction(0)
 
     @cached_property
-    def storage(self) -> np.dtype[Any]:
+    def storage(self) -> "np.dtype[Any]":
         """The unsigned numpy type of a code."""
         return _storage_for(self.bits)
 
@@ -179,7 +173,7 @@ class Text:
     """A string; arrays hold Python `str` objects."""
 
     @cached_property
-    def storage(self) -> np.dtype[Any]:
+    def storage(self) -> "np.dtype[Any]":
         """The numpy type of an array of texts."""
         import numpy as np
 
@@ -192,11 +186,11 @@ Format = Numeric | Text
 
 @cache
 def text_of_format(fmt: Format) -> str:
-    """Return the text of a format for digests and random seeds."""
+    """Return a format's text for digests and random seeds."""
     return _SPELLED.get(type(fmt), repr(fmt))
 
 
-# Frozen spellings, because lists of known failures contain digests.
+# Frozen: known failures contain digests.
 _SPELLED: Mapping[type[Format], str] = {
     Bool: "Bool(bits=1, signed=False, storage=dtype('uint8'), mask=1, max=Fraction(1, 1), "
     "min=Fraction(0, 1))",
@@ -204,7 +198,7 @@ _SPELLED: Mapping[type[Format], str] = {
 }
 
 
-def _storage_for(bits: int) -> np.dtype[Any]:
+def _storage_for(bits: int) -> "np.dtype[Any]":
     import numpy as np
 
     return np.dtype(f"u{next(size for size in (1, 2, 4, 8) if size * 8 >= bits)}")

@@ -2,7 +2,7 @@
 
 A mode decides whether the kept magnitude goes up by one, from the sign, the last kept bit, the
 first dropped bit, and whether any later dropped bit is set (IEEE 754-2019, 4.3). Modes outside IEEE
-754 are named as in their standards. The functions work on masks and on the integers 0 and 1.
+754 are named as in their standards. They work on masks and on the integers 0 and 1.
 """
 
 from __future__ import annotations
@@ -28,64 +28,25 @@ def nearest_even(sign: Mask, last: Mask, first: Mask, later: Mask) -> Mask:
     return first & (later | last)
 
 
-def nearest_away(sign: Mask, last: Mask, first: Mask, later: Mask) -> Mask:
-    """To nearest, ties away from zero (roundTiesToAway)."""
-    return first
-
-
-def nearest_up(sign: Mask, last: Mask, first: Mask, later: Mask) -> Mask:
-    """To nearest, ties towards plus infinity."""
-    return first & (later | ~sign)
-
-
-def nearest_toward_zero(sign: Mask, last: Mask, first: Mask, later: Mask) -> Mask:
-    """To nearest, ties toward zero."""
-    return first & later
-
-
 def toward_zero(sign: Mask, last: Mask, first: Mask, later: Mask) -> Mask:
     """Toward zero (roundTowardZero)."""
     return first & ~first
-
-
-def away(sign: Mask, last: Mask, first: Mask, later: Mask) -> Mask:
-    """Away from zero."""
-    return first | later
-
-
-def floor(sign: Mask, last: Mask, first: Mask, later: Mask) -> Mask:
-    """Towards minus infinity (roundTowardNegative)."""
-    return (first | later) & sign
-
-
-def ceiling(sign: Mask, last: Mask, first: Mask, later: Mask) -> Mask:
-    """Towards plus infinity (roundTowardPositive)."""
-    return (first | later) & ~sign
-
-
-def odd(sign: Mask, last: Mask, first: Mask, later: Mask) -> Mask:
-    """To the odd neighbour if inexact."""
-    return (first | later) & ~last
-
-
-def half_of_last(sign: Mask, last: Mask, first: Mask, later: Mask) -> Mask:
-    """Add half of the last kept bit, then truncate: an even last bit truncates."""
-    return first & last
 
 
 NEAREST = "nearest-even"  # the default of binary formats (IEEE 754-2019, 4.3.3)
 #: by the names in specs
 MODES: Mapping[str, Mode] = {
     "nearest-even": nearest_even,
-    "nearest-away": nearest_away,
-    "nearest-up": nearest_up,
-    "nearest-toward-zero": nearest_toward_zero,
+    "nearest-away": lambda sign, last, first, later: first,  # roundTiesToAway
+    "nearest-up": lambda sign, last, first, later: first & (later | ~sign),
+    "nearest-toward-zero": lambda sign, last, first, later: first & later,
     "toward-zero": toward_zero,
-    "away": away,
-    "floor": floor,
-    "ceil": ceiling,
-    "odd": odd,
-    "half-of-last": half_of_last,
+    "away": lambda sign, last, first, later: first | later,
+    "floor": lambda sign, last, first, later: (first | later) & sign,  # roundTowardNegative
+    "ceil": lambda sign, last, first, later: (first | later) & ~sign,  # roundTowardPositive
+    "odd": lambda sign, last, first, later: (first | later) & ~last,  # if inexact
+    # adds half of the last kept bit, then truncates: an even last bit truncates
+    "half-of-last": lambda sign, last, first, later: first & last,
 }
 
 
@@ -108,7 +69,7 @@ def whole(numerator: int, denominator: int, mode: str) -> int:
 
 @cache
 def _ups(mode: str) -> tuple[bool, ...]:
-    """Return whether a mode rounds up, indexed by the bits sign, last, first, later."""
+    """Return whether a mode rounds up, by the bits sign, last, first, later."""
     up = cast("Callable[[int, int, int, int], int]", MODES[mode])
     return tuple(bool(up(*(bits >> n & 1 for n in (3, 2, 1, 0)))) for bits in range(16))
 
@@ -132,10 +93,7 @@ class Grid:
         return Fraction(kept << unit) if unit >= 0 else Fraction(kept, 1 << -unit)
 
     def code(self, value: Fraction) -> int:
-        """Return the code of the rounded value, with -0 from below if the format has it.
-
-        Raises BeyondError.
-        """
+        """Return the rounded value's code, with -0 from below if it exists. Raises BeyondError."""
         kept, unit = self._rounded(value)
         if not isinstance(self.fmt, Float):
             return kept & self.fmt.mask

@@ -1,11 +1,9 @@
 """Arrays of exact real numbers, as integers.
 
 A finite number is ``(-1)^sign * significand * 2^(exponent - 63)``. The 64-bit significand has its
-leading one at bit 63. If `sticky` is set, something below bit 0 is added. Zero has significand 0.
-All source formats fit without a sticky bit.
+leading one at bit 63; zero has 0. If `sticky` is set, something below bit 0 is added. No source
+format needs it.
 """
-
-from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -35,7 +33,7 @@ def is_nan(fmt: Float, codes: Codes) -> NDArray[np.bool_]:
 
 
 def with_one_nan(fmt: Format, bits: Bits) -> Bits:
-    """Return codes (or texts) with every NaN replaced by the canonical one."""
+    """Return codes (or texts) with every NaN made canonical."""
     if not isinstance(fmt, Float) or fmt.nan == "none":
         return bits
     codes = cast(Codes, bits)
@@ -48,8 +46,7 @@ def is_negative(fmt: Float, codes: Codes) -> NDArray[np.bool_]:
 
 
 FINITE, INFINITY, NAN = np.uint8(0), np.uint8(1), np.uint8(2)
-FAR = 1 << 20  # past every format; the exponent of infinity, negated for zero
-_KEPT = 1 << 14  # texts, shared by many cases
+FAR = 1 << 20  # past every format; exponent of infinity, negated for zero
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,20 +55,16 @@ class Numbers:
 
     #: FINITE, INFINITY or NAN
     kind: NDArray[np.uint8]
-    #: whether it is negative; zeros and infinities have a sign
-    sign: NDArray[np.bool_]
-    #: of the leading one; only for finite nonzero numbers
-    exponent: NDArray[np.int64]
-    #: leading one at bit 63; 0 for zero
-    significand: NDArray[np.uint64]
-    #: whether bits below bit 0 were cut off; absent if none were
-    sticky: NDArray[np.bool_] | None = None
+    sign: NDArray[np.bool_]  # zeros and infinities have a sign
+    exponent: NDArray[np.int64]  # of the leading one; only for finite nonzero numbers
+    significand: NDArray[np.uint64]  # leading one at bit 63; 0 for zero
+    sticky: NDArray[np.bool_] | None = None  # bits below bit 0 were cut off
 
     def __len__(self) -> int:
         return len(self.kind)
 
 
-def take(x: Numbers, index: NDArray[np.intp]) -> Numbers:
+def take(x: Numbers, index: NDArray[np.integer[Any]]) -> Numbers:
     """Return the elements of an index array, shape (m,)."""
     sticky = None if x.sticky is None else x.sticky[index]
     return Numbers(x.kind[index], x.sign[index], x.exponent[index], x.significand[index], sticky)
@@ -91,8 +84,7 @@ def end_to_end(parts: Sequence[Numbers]) -> Numbers:
 def bit_length(values: NDArray[np.uint64]) -> NDArray[np.uint8]:
     """Return the number of bits up to the leading one, 0 for 0.
 
-    Uses the exponent of a float64. Clearing the bit after the leading one keeps rounding below the
-    next power of two.
+    Uses a float64's exponent. Clearing the bit after the leading one prevents rounding up.
     """
     lonely = values >> np.uint64(1)
     np.invert(lonely, out=lonely)
@@ -143,10 +135,7 @@ def from_fractions(values: list[Fraction]) -> Numbers:
 
 
 def exceeds(x: Numbers, bound: Fraction) -> NDArray[np.bool_]:
-    """Return a mask of ``|x| > |bound|``. Infinity exceeds every bound; NaN is arbitrary.
-
-    Raises ValueError for a bound of more than 64 bits.
-    """
+    """Return a mask of ``|x| > |bound|``; NaN is arbitrary. Raises ValueError past 64 bits."""
     if bound == 0:
         return np.asarray(x.significand != 0)
     exponent, significand, sticky = number_parts(abs(bound))
@@ -159,10 +148,7 @@ def exceeds(x: Numbers, bound: Fraction) -> NDArray[np.bool_]:
 
 
 def below(x: Numbers, bound: Fraction) -> NDArray[np.bool_]:
-    """Return a mask of ``x < bound``, for a bound that is negative, 0 or a power of two.
-
-    NaN is arbitrary. Raises ValueError for another positive bound.
-    """
+    """Return a mask of ``x < bound``, negative, 0 or a power of two; else raises ValueError."""
     if bound <= 0:
         return exceeds(x, bound) & x.sign
     exponent, significand, _ = number_parts(bound)
@@ -172,17 +158,14 @@ def below(x: Numbers, bound: Fraction) -> NDArray[np.bool_]:
 
 
 def to_fraction(x: Numbers, index: int) -> Fraction:
-    """Return the exact value of a finite element, without its sticky bit."""
+    """Return a finite element's exact value, without its sticky bit."""
     significand, places = int(x.significand[index]), 63 - int(x.exponent[index])
     magnitude = Fraction(significand << max(-places, 0), 1 << max(places, 0))
     return -magnitude if x.sign[index] else magnitude
 
 
 def numbers_of_texts(texts: Texts) -> Numbers:
-    """Return the numbers that texts spell: exact decimals, inf and nan in any letter case.
-
-    Other texts become NaN; specs decide them by their spelling first.
-    """
+    """Return the numbers that texts spell: decimals, inf and nan in any case. Others are NaN."""
     parts = [_parts_of_text(text) for text in texts]
     types = (np.uint8, bool, np.int64, np.uint64, bool)
     kind, sign, exponent, significand, sticky = (
@@ -191,7 +174,7 @@ def numbers_of_texts(texts: Texts) -> Numbers:
     return Numbers(kind, sign, exponent, significand, sticky)
 
 
-@lru_cache(_KEPT)
+@lru_cache(1 << 14)
 def _parts_of_text(text: str) -> tuple[np.uint8, bool, int, int, bool]:
     value, sign = parse_decimal(text), text.startswith("-")
     if value is None:

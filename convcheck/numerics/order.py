@@ -1,6 +1,4 @@
-"""Order the codes of a format by value, and find their neighbours."""
-
-from __future__ import annotations
+"""Order codes by value, and find neighbours."""
 
 from functools import cache
 
@@ -32,10 +30,7 @@ def positions(fmt: Numeric, codes: Codes) -> U64:
 
 
 def each_once(codes: Codes) -> Codes:
-    """Return the distinct codes, sorted as unsigned integers.
-
-    numpy.unique uses hashes, which collide for codes that differ in few bits.
-    """
+    """Return distinct codes, sorted as unsigned integers; numpy.unique's hashes collide."""
     ordered = np.sort(codes)
     first = np.ones(len(ordered), bool)
     np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
@@ -106,7 +101,6 @@ def rough_indices(fmt: Numeric, codes: Codes) -> NDArray[np.float64] | NDArray[n
 
 
 def _narrow_indices(fmt: Numeric, codes: Codes) -> NDArray[np.int32]:
-    """Return the exact indices of codes of a narrow format."""
     index = codes.astype(np.int32)
     below = index >> (fmt.bits - 1)  # 1 if negative, for signed formats
     if isinstance(fmt, Float) and fmt.signed:
@@ -134,7 +128,7 @@ def top(fmt: Numeric) -> int:
 
 
 def signed(fmt: Numeric, magnitudes: U64, negative: Mask) -> Codes:
-    """Return codes of magnitudes with signs. Signs that the format lacks are dropped."""
+    """Return codes of magnitudes with signs, without signs that the format lacks."""
     if isinstance(fmt, Float):
         sign = np.where(negative, np.uint64(fmt.sign_bit), np.uint64(0))
         return (magnitudes | sign).astype(fmt.storage)
@@ -164,11 +158,7 @@ def around(fmt: Numeric, numbers: Numbers) -> Codes:
 
 @cache
 def special_codes(fmt: Numeric) -> Codes:
-    """Return zeros, ones, range ends, infinities, NaNs, and integers next to the sign bit.
-
-    NaNs have both signs, quiet and signalling, with low, middle and high payloads. The array is
-    read-only.
-    """
+    """Return zeros, ones, range ends, infinities, NaNs of all sorts, integers at the sign bit."""
     codes = _special_codes(fmt)
     codes.flags.writeable = False
     return codes

@@ -1,11 +1,8 @@
 """Exact arithmetic on vectors of extended reals, as fractions of Python integers.
 
-The operations of IEEE 754-2019, 5.4.1, without rounding. Zeros, infinities and NaN follow clauses
-6.1 to 6.3, and an exact zero sum has the sign of rounding to nearest. NaN has no payload and no
-meaningful sign.
+The operations of IEEE 754-2019, 5.4.1, without rounding; clauses 6.1 to 6.3 apply, and an exact
+zero sum has the sign of rounding to nearest. NaN has no payload and no meaningful sign.
 """
-
-from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -34,11 +31,9 @@ _WIDEST = Int(_KEPT, signed=False)
 class Parts(NamedTuple):
     """The fractions ``top * 2^exponent / bottom``, arrays of shape (n,)."""
 
-    #: signed; 1 or -1 if not finite
-    top: Integers
+    top: Integers  # signed; 1 or -1 if not finite
     exponent: NDArray[np.int64]
-    #: at least 1
-    bottom: Integers
+    bottom: Integers  # at least 1
 
 
 @dataclass(frozen=True)
@@ -47,8 +42,7 @@ class Rational:
 
     #: FINITE, INFINITY or NAN
     kind: NDArray[np.uint8]
-    #: whether it is negative; zeros and infinities have a sign
-    sign: Mask
+    sign: Mask  # zeros and infinities have a sign
     #: Numbers if 64 bits suffice
     value: Parts | Numbers
 
@@ -57,10 +51,7 @@ class Rational:
 
     @cached_property
     def parts(self) -> Parts:
-        """The numbers as fractions.
-
-        A sticky bit becomes half of the last bit, which rounds the same in all formats.
-        """
+        """The numbers as fractions; a sticky bit is half of the last bit."""
         x = self.value
         if isinstance(x, Parts):
             return x
@@ -251,7 +242,7 @@ def _chosen(a: Rational, b: Rational, other: Mask) -> Rational:
 def _result(
     a: Rational, b: Rational, sign: Mask, parts: Parts, infinite: Mask, invalid: Mask
 ) -> Rational:
-    """Return a result with NaN for NaN operands and invalid operations, and with infinities."""
+    """Return a result with NaN for NaN operands and invalid operations, and infinities."""
     nan = invalid | (a.kind == NAN) | (b.kind == NAN)
     special = nan | infinite
     kind = np.where(nan, NAN, np.where(infinite, INFINITY, FINITE))

@@ -1,7 +1,5 @@
 """Round numbers to a format's grid."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -19,17 +17,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Rounded:
-    """[x]: magnitudes on the destination's grid, which continues past max.
-
-    For a Float, a magnitude is an index on the grid, and the code in range. For an Int it is the
-    absolute value, and `beyond` marks what exceeds 64 bits.
-    """
+    """[x]: indices on a Float's grid, which continues past max, or absolute values of an Int."""
 
     magnitude: NDArray[np.uint64]
-    beyond: Mask | None = None
+    beyond: "Mask | None" = None  # of an Int: what exceeds 64 bits
 
 
-def split(x: Numbers, drop: NDArray[np.int64], mode: Mode) -> NDArray[np.uint64]:
+def split(x: Numbers, drop: NDArray[np.int64], mode: "Mode") -> NDArray[np.uint64]:
     """Drop the low `drop` bits (0 to 65) of each significand, rounding by `mode`."""
     shift = drop.view(np.uint64)
     kept = x.significand >> shift
@@ -44,17 +38,17 @@ def split(x: Numbers, drop: NDArray[np.int64], mode: Mode) -> NDArray[np.uint64]
     return kept
 
 
-def round_to(x: Numbers, fmt: Numeric, mode: Mode) -> Rounded:
-    """Round every finite x to the grid of `fmt`. NaN gets an arbitrary magnitude."""
+def round_to(x: Numbers, fmt: Numeric, mode: "Mode") -> Rounded:
+    """Round finite x to the grid of `fmt`. NaN gets an arbitrary magnitude."""
     if isinstance(fmt, Int | Bool):
         drop = np.minimum(np.maximum(63 - x.exponent, 0), 65)  # np.clip is slow for short arrays
         return Rounded(split(x, drop, mode), x.exponent > 63)
     return Rounded(_float_magnitude(x, fmt, mode))
 
 
-def _float_magnitude(x: Numbers, fmt: Float, mode: Mode) -> NDArray[np.uint64]:
+def _float_magnitude(x: Numbers, fmt: Float, mode: "Mode") -> NDArray[np.uint64]:
     m, lowest = fmt.mantissa, fmt.lowest_exponent
-    # Two binades past max suffice to detect overflow. Larger numbers are moved there, so that
+    # Two binades past max show overflow. Larger numbers are moved there, so that
     # magnitudes fit 64 bits.
     exponent = np.minimum(x.exponent, fmt.highest_exponent + 2)
     unit = np.maximum(exponent - m, lowest)
@@ -87,8 +81,8 @@ def rounded_codes(x: Numbers, fmt: Float, mode: str = NEAREST) -> Codes:
     return encode(fmt, magnitude, x.sign)
 
 
-def _overflow(sign: Mask, fmt: Float, mode: Mode) -> NDArray[np.uint64]:
-    """Return infinity if the mode rounds up from past the midpoint above max, else max."""
+def _overflow(sign: "Mask", fmt: Float, mode: "Mode") -> NDArray[np.uint64]:
+    """Return infinity if the mode rounds up past the midpoint above max, else max."""
     yes = np.ones(len(sign), bool)
     up = mode(sign, yes, yes, yes)
     return np.where(up, np.uint64(fmt.infinity_code), np.uint64(fmt.max_magnitude))

@@ -1,7 +1,5 @@
 """Read numbers as people write them, and spell exact values."""
 
-from __future__ import annotations
-
 import re
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
@@ -14,16 +12,15 @@ from convcheck.streams import plural
 DECIMAL = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]+))?")
 PLAIN = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)")
 SPECIAL = re.compile(r"([+-]?)(inf|infinity|nan)", re.IGNORECASE)
-_OUT_OF_SIGHT = 6000  # decimal exponents past this are out of range of every format
-_LEFT = 1 << 14  # texts of codes, shared by many causes
-_TOLD_APART = 4000  # more digits than a midpoint of any format has (float64: 768)
+_OUT_OF_SIGHT = 6000  # decimal exponent past every format
+_TOLD_APART = 4000  # more digits than any midpoint has (float64: 768)
 
 
 def parse_decimal(text: str) -> Fraction | None:
-    """Return the exact value of plain or scientific decimal text, None for other text.
+    """Return the exact value of plain or scientific decimal text, else None.
 
-    Values past 10^±6000 become 10^±6000, which is out of range of every format. Digits after the
-    4000th collapse into one sticky digit. The sign of zero is lost (see `numbers_of_texts`).
+    Values past 10^±6000 become that, out of range of every format. Digits after the 4000th collapse
+    into one sticky digit. The sign of zero is lost (see `numbers_of_texts`).
     """
     match = DECIMAL.fullmatch(text)
     if match is None or not (match[2] or match[3]):
@@ -43,13 +40,12 @@ def parse_decimal(text: str) -> Fraction | None:
 
 
 def _exponent(text: str) -> int:
-    """Read a decimal exponent, cut to nine digits."""
     size = int(text.lstrip("+-").lstrip("0")[:9] or "0")
     return -size if text.startswith("-") else size
 
 
 def significant_digits(text: str) -> int:
-    """Return the number of significant digits of a literal, trailing zeros included."""
+    """Count a literal's significant digits, trailing zeros included."""
     match = DECIMAL.match(text)
     digits = (match[2] + (match[3] or "")) if match else ""
     return len(digits.lstrip("0"))
@@ -67,7 +63,7 @@ def spell(fmt: Numeric, code: int) -> str:
     return _readable(_shortest_decimal(fmt, code & fmt.magnitude_mask, value))
 
 
-@lru_cache(_LEFT)
+@lru_cache(1 << 14)
 def plain_text(fmt: Numeric, code: int) -> str:
     """Return a code in plain notation that reads back as its value, or INF, NaN."""
     special = spell_special(fmt, code)
@@ -80,7 +76,7 @@ def plain_text(fmt: Numeric, code: int) -> str:
 
 
 def spell_special(fmt: Numeric, code: int) -> str:
-    """Spell NaN, infinities, -0, booleans and opaque codes; '' for other numbers."""
+    """Spell NaN, infinities, -0, booleans and opaque codes; '' for others."""
     if isinstance(fmt, Opaque):
         return f"bits {code:#x}"
     if isinstance(fmt, Bool):
@@ -97,7 +93,7 @@ def spell_special(fmt: Numeric, code: int) -> str:
 
 
 def value_of(fmt: Numeric, code: int) -> Fraction:
-    """Return the exact value of a finite code."""
+    """Return a finite code's exact value."""
     if isinstance(fmt, Float):
         value = fmt.value(code & fmt.magnitude_mask)
         return -value if code & fmt.sign_bit else value
@@ -129,7 +125,7 @@ def _shortest_decimal(fmt: Float, magnitude: int, value: Fraction) -> Decimal:
     if Fraction(exact) == value:  # 448, not 450, which also rounds to it
         return exact
     below = fmt.value(magnitude - 1) if magnitude else Fraction(0)
-    # A decimal on a midpoint does not qualify: it would need the value's own digits.
+    # A decimal on a midpoint would need the value's own digits.
     low, high = abs(value) + below, abs(value) + fmt.value(magnitude + 1)
     for digits in range(6, 40):
         decimal = _divide(value, digits)
@@ -140,22 +136,24 @@ def _shortest_decimal(fmt: Float, magnitude: int, value: Fraction) -> Decimal:
 
 _HEX_FLOAT = re.compile(r"([+-]?)0x([0-9a-f]*)(?:\.([0-9a-f]*))?(?:p([+-]?[0-9]{1,5}))?", re.I)
 _BITS = re.compile(r"0x[0-9a-f]+", re.I)
-_KEPT = 1 << 10  # words; versions of a spec share them
 
 
 class OutsideFormatError(ValueError):
-    """A word without a code in a format; the message says what the format has."""
+    """A word without a code in a format; the message says what there is."""
 
 
-@lru_cache(_KEPT)
+@lru_cache(1 << 10)
 def code_of(fmt: Numeric, word: str) -> tuple[int, bool]:
-    """Return the code of a word, and whether the word's value is exact.
+    """Return a word's code, and whether it is exact.
 
     A word is a decimal, 0x… bits, a hex float (with p or a point), inf, nan, true, false, min or
     max. Decimals between two floats round to nearest-even. Raises OutsideFormatError.
     """
     if _BITS.fullmatch(word):
-        return _bits(fmt, word), True
+        code = int(word, 16)
+        if code >> fmt.bits:
+            raise OutsideFormatError(f"{word} has more than {plural(fmt.bits, 'bit')}")
+        return code, True
     if word in ("min", "max") and not isinstance(fmt, Bool):
         return _end(fmt, word), True
     special = _special(fmt, word.lower())
@@ -167,13 +165,6 @@ def code_of(fmt: Numeric, word: str) -> tuple[int, bool]:
             f"{word!r} is not a number: write a decimal, 0x… bits, a hex float, inf or nan"
         )
     return _code(fmt, value, word.startswith("-"), word)
-
-
-def _bits(fmt: Numeric, word: str) -> int:
-    code = int(word, 16)
-    if code >> fmt.bits:
-        raise OutsideFormatError(f"{word} has more than {plural(fmt.bits, 'bit')}")
-    return code
 
 
 def _end(fmt: Numeric, word: str) -> int:

@@ -1,1 +1,1 @@
-"""Select the cases of a run, split them into units, and merge the results."""
+"""Select a run's cases, split them into units, and merge results."""

@@ -2,10 +2,8 @@
 
 A chain is tested if an input shows a dropped cast. Types with equal exponent and mantissa widths
 count as one, as optimisers look at range and precision, and so do types below a byte of one kind.
-Chains of four types use the widest and narrowest type of each kind, of whole bytes.
+Chains of four use the widest and narrowest type of each kind, of whole bytes.
 """
-
-from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -51,10 +49,7 @@ class AskedChain:
 
 
 def settings(address: str) -> list[Setting]:
-    """Return all combinations of graph layouts and backend options.
-
-    A backend that takes no graphs has one empty setting: it is tested cast by cast.
-    """
+    """Return combinations of graph layouts and backend options, one empty without graphs."""
     options = graph_options(address)
     if options is None:
         return [()]
@@ -63,9 +58,7 @@ def settings(address: str) -> list[Setting]:
 
 
 def chosen_names(spec: Spec, every: bool) -> list[Names]:
-    """Return the type names of chains of three and four types. `every`: also types that count as
-    one.
-    """
+    """Return type names of chains of three and four. `every`: also types that count as one."""
     types = numeric_types(spec)
     kept = {dtype.name for dtype in (types if every else _told_apart(types))}
     pairs = _pairs(spec)
@@ -102,16 +95,13 @@ def _bits(dtype: DType) -> int:
 
 
 def asked_chain(casts: CompiledCasts, names: Sequence[str]) -> AskedChain | None:
-    """Return a chain, None if no undisputed input shows a dropped cast.
-
-    Raises UsageError for types that the spec does not convert.
-    """
+    """Return a chain, None if no undisputed input shows a dropped cast. Raises UsageError."""
     codes = telling_codes(casts, names)
     return AskedChain(chain_case(casts, names), codes) if len(codes) else None
 
 
 def asked_pairs(catalog: Catalog, spec: Spec, wanted: Callable[[Case], bool]) -> list[AskedChain]:
-    """Return the wanted pairs of a node and its inverse."""
+    """Return wanted pairs of a node and its inverse."""
     return [AskedChain(*pair) for pair in pairs_of(catalog, spec, wanted)]
 
 
@@ -123,7 +113,7 @@ def corpus_of_chains(corpus: Corpus, asked: Iterable[AskedChain], address: str) 
 
 
 def in_settings(asked: Iterable[AskedChain], address: str) -> list[Case]:
-    """Return the cases of chains in every setting."""
+    """Return chains' cases in every setting."""
     every = settings(address)
     return [replace(one.case, setting=setting) for one in asked for setting in every]
 
@@ -137,10 +127,10 @@ def is_like(case: Case, every: Sequence[Setting], pattern: str) -> bool:
 def newest_answered(
     address: str, specs: Sequence[Spec], corpus: Corpus, timeout: float
 ) -> list[Spec]:
-    """Return the newest version of each operator with a cast that the backend answers.
+    """Return each operator's newest version with a cast that the backend answers.
 
-    Operators with pairs return every such version, newest first, as a version's spec may lack some
-    pairs. Raises UnavailableError or UsageError.
+    Operators with pairs return every such version, newest first. Raises UnavailableError or
+    UsageError.
     """
     cases = [case for spec in specs for case in _probes(corpus.catalog, spec)]
     corpus = replace(corpus, tier="edge")
@@ -213,10 +203,7 @@ def ask_chains(
     catalog: Catalog,
     advance: Callable[[], None],
 ) -> tuple[BackendInfo, tuple[ChainOfBackend, ...]]:
-    """Test chains on a backend in every setting. Calls `advance` after each graph.
-
-    Raises UnavailableError, UsageError or KeyboardInterrupt.
-    """
+    """Test chains on a backend in every setting. Calls `advance` after each. Raises as `run`."""
     files = cause_files(catalog)
     corpus = corpus_of_chains(Corpus(catalog, "edge", 0, ()), asked, address)
     done = execute(

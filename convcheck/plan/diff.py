@@ -4,11 +4,9 @@ A failure of a case is identified by rule row, kind, placement and reading. It i
 had no failure before, `fixed` if the row has none now although all inputs were tested, and
 `changed` if inputs, answers or kind differ. Excused failures and those below the gate count.
 
-Often several causes fit a case. Both runs use the same few causes, and a case that fails in both
-uses one that explains both, if possible, so that another choice does not look like a change.
+Often several causes fit a case. Both runs use the same few, and a case that fails in both uses one
+that explains both, if possible, so that another choice does not look like a change.
 """
-
-from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -53,7 +51,7 @@ OTHER, UNEXPLAINED = "other cause", "not explained"
 _UNASKED = {"unsupported", "crashed", "error"}  # verdicts that hide a cause
 _EXPLAINABLE = {"fail", "refused"}
 _Told = Mapping[tuple[int, str], Names]  # (run 0 or 1, case id) -> causes
-_Compared = tuple[CaseResult, CaseResult, bool]  # in both runs, and whether nothing changed
+_Compared = tuple[CaseResult, CaseResult, bool]  # whether nothing changed
 
 
 class ComparedRun(Record, frozen=True, kw_only=True):
@@ -211,7 +209,7 @@ class RunDifference(Record, frozen=True, kw_only=True):
 
 
 def check_comparable(old: RunResult, new: RunResult, names: tuple[str, str]) -> None:
-    """Raise UsageError if the runs, read from the files `names`, used different vectors."""
+    """Raise UsageError if the runs from the files `names` used different vectors."""
     said = []
     if old.tier != new.tier:
         said.append(f"the {old.tier} tier in {names[0]}, the {new.tier} tier in {names[1]}")
@@ -223,7 +221,7 @@ def check_comparable(old: RunResult, new: RunResult, names: tuple[str, str]) -> 
 
 
 def loose(old: RunResult, new: RunResult) -> tuple[str, ...]:
-    """Return the ids of common specs whose vectors differ."""
+    """Return ids of common specs whose vectors differ."""
     before = dict(old.corpora)
     other = old.tier != new.tier
     both = (pair for pair in new.corpora if pair[0] in before)
@@ -285,18 +283,15 @@ def _run(run: RunResult) -> ComparedRun:
 
 
 def _one_sided(cases: dict[str, CaseResult], others: dict[str, CaseResult]) -> tuple[OneSided, ...]:
-    return tuple(
-        OneSided(case=name, verdict=case.verdict)
-        for name, case in cases.items()
-        if name not in others
-    )
+    alone = (case for name, case in cases.items() if name not in others)
+    return tuple(OneSided(case=case.case.id, verdict=case.verdict) for case in alone)
 
 
 _Keyed = tuple[FailureKey, Failure]  # with its identity across runs
 
 
 def failures(case: CaseResult, level: Level) -> list[_Keyed]:
-    """Return the failures of a case, in a run gated at a level."""
+    """Return a case's failures, in a run gated at a level."""
     found = []
     for group in case.groups:
         if group.verdict in FAILURES:
@@ -325,7 +320,7 @@ def _changes(
     before: list[_Keyed], after: list[_Keyed], old: CaseResult, new: CaseResult,
     loose: tuple[str, ...],
 ) -> Iterator[FailureChange]:  # fmt: skip
-    """Compare the failures of a case: equal keys first, then equal rows, then the rest."""
+    """Compare a case's failures: equal keys first, then equal rows, then the rest."""
     name, exactly = new.case.id, new.case.spec not in loose
     for a, b in [*_pairs(before, after, same_row=False), *_pairs(before, after, same_row=True)]:
         one, other = a[1], b[1]
@@ -362,9 +357,6 @@ def _row(failure: Failure) -> tuple[str, str]:
 def _allowed(groups: Iterable[Group]) -> list[tuple[str, str, str, str]]:
     free = (g for g in groups if g.verdict in ("tolerated", "undefined"))
     return sorted((g.decision.rule, g.decision.row, g.reading, g.digest) for g in free)
-
-
-# Causes --------------------------------------------------------------------------------------
 
 
 def _untried(old: RunResult, new: RunResult) -> Untried:

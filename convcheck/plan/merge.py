@@ -1,7 +1,5 @@
 """Merge the shards of a run. The result equals that of the whole run."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from convcheck.causes.gather import names_told
@@ -19,7 +17,7 @@ from convcheck.plan.units import (
 from convcheck.records import replace
 
 Named = Sequence[tuple[str, RunResult]]  # (file name, shard)
-# Properties that all shards of one run share, by name.
+# What all shards of one run share.
 _COMMON: tuple[tuple[str, Callable[[RunResult], object]], ...] = (
     ("number of shards", lambda r: _shard_of(r).of),
     ("plan", lambda r: _shard_of(r).plan),
@@ -34,10 +32,7 @@ _HINT = "merge the shards of one run: same selection, specs, tier and backend"
 
 
 def merge_shards(parts: Named, rules: Rules) -> RunResult:
-    """Merge the shards of a run. Known failures apply to the merged run.
-
-    Raises UsageError unless every shard is there once, complete, and from the same run.
-    """
+    """Merge the shards of a run. Raises UsageError unless they are all and complete."""
     for name, result in parts:
         if result.shard is None:
             hint = "`convcheck run --shard 1/4 -o FILE.jsonl` makes one"

@@ -1,6 +1,4 @@
-"""Run the units of a plan, and yield their results."""
-
-from __future__ import annotations
+"""Run a plan's units, and yield their results."""
 
 import os
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -32,10 +30,8 @@ from convcheck.vectors.model import CallSet, Vectors
 class Workers:
     """The processes that do the work."""
 
-    #: worker processes on this machine; None: one per core
-    count: int | None = None
-    #: the address of a Dask cluster; None: this machine
-    executor: str | None = None
+    count: int | None = None  # processes on this machine; None: one per core
+    executor: str | None = None  # of a Dask cluster; None: this machine
 
 
 @dataclass(frozen=True)
@@ -50,7 +46,7 @@ class Done:
 
 @dataclass(frozen=True)
 class Turn:
-    """The run of one of several backends, or why it could not start."""
+    """The run of one of several backends, or why it did not start."""
 
     address: str
     run: RunResult | None
@@ -78,9 +74,7 @@ class ResultStore(Protocol):
         """Store the result of a unit."""
 
 
-def to_stderr(line: str) -> None:
-    """Print a line for the user."""
-    say(line, err=True)
+_to_stderr = partial(say, err=True)
 
 
 def run(
@@ -88,9 +82,9 @@ def run(
     plan: Sequence[Unit],
     workers: Workers,
     journal: ResultStore | None = None,
-    say: Callable[[str], None] = to_stderr,
+    say: Callable[[str], None] = _to_stderr,
 ) -> Generator[Event, None, None]:
-    """Run the units of a plan. Yields each result, the backend's name, and restarts as they grow.
+    """Run a plan's units. Yields each result, the backend's name, and restarts as they grow.
 
     Results in the journal come first and are not tested again. `say` reports a backend's one-time
     preparation. Closing the generator ends the workers. Raises UnavailableError or UsageError.
@@ -157,10 +151,7 @@ def execute(
     catalog: Catalog | None = None,
     causes: tuple[CauseFile, ...] = (),
 ) -> Execution:
-    """Test every case with its vectors. Calls `on_result` with each result.
-
-    `thorough`: also makes large and many calls. Raises like `run`.
-    """
+    """Test every case with its vectors, with large and many calls if `thorough`."""
     setup = Setup(address, corpus, judge, timeout, False, catalog, causes)
     plan = [Unit(case, later=() if thorough else None) for case in cases]
     backend, restarts, interrupted = BackendInfo(address, ""), 0, False
@@ -186,17 +177,14 @@ def execute(
 
 @dataclass(frozen=True)
 class Single:
-    """A corpus of one case's vectors, with the same inputs for other cases.
-
-    These are of `spec`, or `before` for calls.
-    """
+    """A corpus of one case's vectors, with the same inputs for other cases."""
 
     one: Vectors
     spec: Spec | None = None
     before: Case | None = None
 
     def vectors(self, case: Case) -> Vectors:
-        """Return the vectors of a case."""
+        """Return a case's vectors."""
         if case == self.one.case:
             return self.one
         if self.spec is None or isinstance(self.one, CallSet):
@@ -225,10 +213,7 @@ class Single:
 def ask_one_input(
     address: str, vectors: Vectors, timeout: float, catalog: Catalog
 ) -> tuple[BackendInfo, CaseResult]:
-    """Test one input on a backend, also with other attribute values.
-
-    Raises UnavailableError, UsageError or KeyboardInterrupt.
-    """
+    """Test one input on a backend, also with other attribute values. Raises as `run`."""
     corpus = Single(vectors, catalog.specs[vectors.case.spec])
     done = execute(
         address, corpus.cases, corpus, timeout=timeout, thorough=True,

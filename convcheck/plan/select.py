@@ -1,7 +1,5 @@
 """Select cases by patterns, and take parts of a run."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
@@ -22,7 +20,7 @@ from convcheck.plan.selection import Selection
 from convcheck.records import replace
 from convcheck.rules.cases import cases
 from convcheck.rules.load import Catalog
-from convcheck.rules.model import Case, Spec, Value
+from convcheck.rules.model import Case, DType, Spec, Value
 from convcheck.rules.source import read_all
 from convcheck.streams import meant
 
@@ -30,7 +28,7 @@ if TYPE_CHECKING:
     from convcheck.vectors.model import Tier
 
 
-def select(catalog: Catalog, selection: Selection, tier: Tier = "edge") -> list[Case]:
+def select(catalog: Catalog, selection: Selection, tier: "Tier" = "edge") -> list[Case]:
     """Return the selected cases in order. Raises UsageError if a pattern matches nothing.
 
     The exhaustive tier also has whole calls as conversions of their first input.
@@ -41,7 +39,7 @@ def select(catalog: Catalog, selection: Selection, tier: Tier = "edge") -> list[
 
 
 def cases_of_tier(spec: Spec) -> Iterator[Case]:
-    """Yield the cases of a spec in the exhaustive tier."""
+    """Yield a spec's cases in the exhaustive tier."""
     from convcheck.vectors.body.scaled import fixed_cases
 
     for case in cases(spec):
@@ -50,11 +48,11 @@ def cases_of_tier(spec: Spec) -> Iterator[Case]:
 
 
 def select_of(catalog: Catalog, found: list[Case], selection: Selection) -> list[Case]:
-    """Return the selected ones of some cases. Raises UsageError if a pattern matches nothing."""
+    """Return the selected ones of cases. Raises UsageError if a pattern matches nothing."""
     sources, targets = (_types(catalog, words) for words in (selection.sources, selection.targets))
     tests: list[tuple[str, str, Callable[[Case], bool]]] = []
-    tests += [("--from", w, _has_source(names)) for w, names in sources.items()]
-    tests += [("--to", w, _has_target(names)) for w, names in targets.items()]
+    tests += [("--from", w, _has(names, lambda c: c.sources)) for w, names in sources.items()]
+    tests += [("--to", w, _has(names, lambda c: c.outputs)) for w, names in targets.items()]
     tests += [("--where", w, _has_value(catalog, found, w)) for w in selection.where]
     tests += [("--case", w, _is_like(found, w)) for w in selection.globs]
     for option, word, test in tests:
@@ -95,12 +93,8 @@ def _types(catalog: Catalog, words: Iterable[str]) -> dict[str, frozenset[str]]:
     return types
 
 
-def _has_source(names: frozenset[str]) -> Callable[[Case], bool]:
-    return lambda case: any(t.name in names for t in case.sources)
-
-
-def _has_target(names: frozenset[str]) -> Callable[[Case], bool]:
-    return lambda case: any(t.name in names for t in case.outputs)
+def _has(names: frozenset[str], types: Callable[[Case], Sequence[DType]]) -> Callable[[Case], bool]:
+    return lambda case: any(dtype.name in names for dtype in types(case))
 
 
 def _is_like(found: Sequence[Case], pattern: str) -> Callable[[Case], bool]:
@@ -146,7 +140,7 @@ def _nothing(option: str, word: str, selection: Selection, found: Sequence[Case]
 
 
 def excerpt_of(result: RunResult, catalog: Catalog, selection: Selection) -> RunResult:
-    """Return the run with the selected cases alone. Raises UsageError if there are none."""
+    """Return the run with selected cases alone. Raises UsageError for none."""
     specs = {spec.id for spec in select_specs(catalog, selection.specs)} if selection.specs else ()
     asked = [one.case for one in result.cases if not specs or one.case.spec in specs]
     if not asked:
@@ -164,10 +158,7 @@ def _whole(result: RunResult) -> WholeRun:
 
 
 def of_finding(result: RunResult, named: str) -> RunResult:
-    """Return the run with the failures of one finding, by its id or first digits.
-
-    Raises UsageError unless exactly one finding matches.
-    """
+    """Return the run with one finding's failures, by its id or first digits. Raises UsageError."""
     ids = {one for case in result.cases for one in _ids(case)}
     found = sorted(one for one in ids if named and one.startswith(named.lower()))
     if len(found) != 1:
@@ -193,19 +184,16 @@ def _only(case: CaseResult, finding: str) -> CaseResult:
 
 
 def of_cause(result: RunResult, named: str) -> RunResult:
-    """Return the run with the cases that a cause explains, alone or with another. Raises
-    UsageError.
-    """
+    """Return the run with the cases that a cause explains, alone or not. Raises UsageError."""
     ids = {case.case.id for one in explanations_of(result, named) for case in one.cases}
     cases = tuple(one for one in result.cases if one.case.id in ids)
     return replace(result, cases=cases, whole=_whole(result))
 
 
 def explanations_of(result: RunResult, named: str) -> list[Explanation]:
-    """Return the explanations that contain a cause, the shortest first.
+    """Return the explanations that contain a cause, or fit equally, shortest first.
 
-    `named` is a letter or a name, or several joined, such as A+C. A cause also matches the
-    explanations that no input distinguishes from it. Raises UsageError.
+    `named` is a letter or a name, or several joined, such as A+C. Raises UsageError.
     """
     diagnosis = gathered(result.cases, result.causes)
     told = list(with_letters(diagnosis.explanations, result.whole.letters if result.whole else {}))
@@ -231,7 +219,7 @@ def _names(causes: Sequence[CauseInWords]) -> set[str]:
 
 
 def shown_example(result: RunResult, named: str) -> tuple[Case, Example | CallExample]:
-    """Return the case and first example of a finding. Raises UsageError if it has none."""
+    """Return a finding's case and first example. Raises UsageError if it has none."""
     for one in of_finding(result, named).cases:
         for group in one.groups:
             if group.examples:

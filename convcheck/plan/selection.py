@@ -1,6 +1,4 @@
-"""The selection of cases on a command line. Imports nothing, so that workers start first."""
-
-from __future__ import annotations
+"""Case selection on a command line. Imports nothing, so that workers start first."""
 
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Split cases into units of work, and merge the results."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -24,10 +22,7 @@ Rules = Callable[[Case], tuple[Program, Decision]]
 
 @dataclass(frozen=True)
 class Unit:
-    """A case with its vectors, or a span of it.
-
-    `codes` counts the codes of the case's spans, or its samples if `sampled`.
-    """
+    """A case with its vectors, or a span of it. `codes`: those of its spans, or samples."""
 
     case: Case
     span: Span | None = None
@@ -44,7 +39,7 @@ class Unit:
 
     @property
     def main(self) -> str | None:
-        """The placement that vectors are tallied under, if the case has spans."""
+        """The placement of vectors' tallies, if the case has spans."""
         if not self.codes:
             return None
         return "" if self.sampled else MAIN
@@ -99,7 +94,7 @@ def joined(parts: Sequence[Part]) -> Part:
 
 
 def part_of(unit: Unit, found: CaseResult | Tally) -> Part:
-    """Return the part for a unit's result. Finishes the tally of a whole case."""
+    """Return a unit's part. Finishes the tally of a whole case."""
     if isinstance(found, Tally):
         if found.whole is None:
             return Part(unit.case, unit.codes, unit.sampled, tally=found)
@@ -115,7 +110,7 @@ def result_of(part: Part, rules: Rules) -> CaseResult:
     if tally is None or not tally.answered:
         return part.lost or part.vectors or CaseResult(part.case, "unsupported", 0, "partial", ())
     others = _declined(part, tally, rules(part.case)[1])
-    # the number of span inputs that are unaccounted for
+    # span inputs unaccounted for
     missing = part.codes - (sum(tally.asked.values()) - tally.vectors) - tally.declined
     coverage: Coverage = "partial"
     if part.complete and not (part.lost or part.vectors or tally.declined or missing):
@@ -130,7 +125,7 @@ def result_of(part: Part, rules: Rules) -> CaseResult:
 
 
 def _declined(part: Part, tally: Tally, form: Decision) -> tuple[Group, ...]:
-    """Return a refusal if only some inputs of the case were declined."""
+    """Return a refusal if only some inputs were declined."""
     accepted = part.case.refusal or (part.vectors and part.vectors.verdict != "unsupported")
     if accepted or not (tally.declined or part.vectors):
         return ()
@@ -164,11 +159,11 @@ class Gathering:
         return len(self._failing)
 
     def results(self) -> tuple[CaseResult, ...]:
-        """Return the results of cases in order, as far as they are known."""
+        """Return the cases' results in order, as far as they are known."""
         return tuple(result_of(part, self._rules) for part in self._known())
 
     def parts(self, shard: bool) -> tuple[Part, ...]:
-        """Return the parts of incomplete cases, and in a shard of all cases with spans."""
+        """Return parts of incomplete cases, and in a shard of all cases with spans."""
         return tuple(p for p in self._known() if not p.complete or (shard and p.codes))
 
     def _known(self) -> list[Part]:
@@ -185,10 +180,7 @@ def hand_of(name: str) -> str:
 
 
 def deal(plan: Sequence[T], alike: Alike[T], of: int) -> list[list[T]]:
-    """Return the parts of `of` shards, hand by hand.
-
-    Deals one by one if there are too few hands or the plan's order could not be restored.
-    """
+    """Return the parts of `of` shards, hand by hand, or one by one if that loses the order."""
     hands = list(_hands(plan, alike))
     dealt = [list(chain.from_iterable(hands[index::of])) for index in range(of)]
     if len(hands) >= of and _by_hands(dealt, alike) == list(plan):

@@ -1,1 +1,1 @@
-"""Read spec files into frozen dataclasses that remember their places."""
+"""Read spec files into frozen dataclasses that remember their places. Readers raise SpecError."""

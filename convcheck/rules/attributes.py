@@ -1,9 +1,8 @@
 """Read the attributes of an operator."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import cast
 
 from convcheck.rules.model import (
     DEFAULT,
@@ -24,23 +23,22 @@ from convcheck.streams import meant
 
 @dataclass(frozen=True)
 class Context:
-    """The parts of a spec that its rules refer to."""
+    """The parts of a spec that rules refer to."""
 
     types: Types
     sources: Mapping[str, Source]
-    says: Mapping[str, str]  # source -> its sentence, for sources with a single one
+    says: Mapping[str, str]  # source -> its only sentence
     glosses: Mapping[str, str]  # foreign sentence -> translation
-    attributes: Mapping[str, tuple[str, ...]]  # attribute -> its values as written
+    attributes: Mapping[str, tuple[str, ...]]  # attribute -> values as written
 
 
 def read_level(node: Node) -> Level:
-    """Return a level. Raises SpecError."""
-    level: Level = node.word(LEVELS, "level")  # type: ignore[assignment]
-    return level
+    """Return a level."""
+    return cast(Level, node.word(LEVELS, "level"))
 
 
 def read_cite(node: Node, context: Context) -> Cite:
-    """Return a citation, by default of the operator's own text. Raises SpecError."""
+    """Return a citation, by default of the operator's own text."""
     if isinstance(node.value, str):
         text, source = node.value, "text"
     else:
@@ -58,7 +56,7 @@ def read_cite(node: Node, context: Context) -> Cite:
 
 
 def read_attribute(name: str, node: Node, context: Context) -> Attribute:
-    """Return an attribute. Raises SpecError."""
+    """Return an attribute."""
     node.only("type", "carries", "values", "default", "usual", "applies", "also", "by")
     kind = node.need("type").word(("int", "string", "bool"), "type of attribute")
     carries = node.read("carries", Node.text, "")

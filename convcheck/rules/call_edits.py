@@ -1,8 +1,6 @@
 """Read causes as edits of whole calls: of a formula, steps or a matrix (docs/specs.md)."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -30,7 +28,7 @@ MEETINGS = (  # see convcheck.semantics.body.meetings
 )  # fmt: skip
 
 
-Changes = Mapping[str, Any]  # field of what a spec says -> its other value
+Changes = Mapping[str, Any]  # field -> its other value
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,10 +36,9 @@ class FormulaEdit:
     """Another way to compute a sequence."""
 
     body: ClassVar[str] = "formula"
-
     arguments: tuple[tuple[frozenset[str], Hop], ...]  # types of an argument -> its hop
-    length: Changes  # with expressions over ARGUMENTS
-    element: Changes  # with expressions over INDEX and LAST besides
+    length: Changes  # over ARGUMENTS
+    element: Changes  # over INDEX and LAST besides
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,25 +46,21 @@ class StepsEdit:
     """Another way to compute steps."""
 
     body: ClassVar[str] = "steps"
-
     lines: Mapping[str, Changes]  # line -> its changes
     reading: Changes  # of each reading
-    rounds: str  # the mode of rounding to the first input's type, '' for the spec's
-    #: inputs whose types have to be equal. Other questions are refused
-    equal: tuple[str, ...]
-    #: whether only elements change that share no byte with one of the same scale
-    unpaired: bool
+    rounds: str  # the mode to the first input's type, '' for the spec's
+    equal: tuple[str, ...]  # inputs whose types have to be equal, else refused
+    unpaired: bool  # only elements change that share no byte with one of the same scale
     inputs: Mapping[str, tuple[Hop, ...]]  # input -> its hops
-    #: one of MEETINGS, and the input that it is for, '' for all
-    meets: tuple[str, str] | None
+    meets: tuple[str, str] | None  # one of MEETINGS, and the input that it is for, '' for all
 
 
 @dataclass(frozen=True)
 class CellEdit:
     """Another answer for pairs of types."""
 
-    of: tuple[frozenset[str], frozenset[str]]  # the types of both inputs
-    ranks: tuple[str, ...]  # the kind of rank of both inputs, () for any, in either order
+    of: tuple[frozenset[str], frozenset[str]]  # of both inputs
+    ranks: tuple[str, ...]  # kinds of both inputs in either order, () for any
     gives: str  # a type, one of TYPES_AS, REFUSED_UNSAFE, or ACCEPTED
 
 
@@ -76,26 +69,21 @@ class MatrixEdit:
     """Other answers of a matrix."""
 
     body: ClassVar[str] = "matrix"
-
     cells: tuple[CellEdit, ...]  # the first with a pair decides
-    #: whether an output with a subnormal number has +0 in its place and for zeros
-    flushes: bool
+    flushes: bool  # an output with a subnormal has +0 in its place and for zeros
 
 
 CallEdit = FormulaEdit | StepsEdit | MatrixEdit
 
 
 def read_call_edit(node: Node, types: Types) -> CallEdit | None:
-    """Return a cause's edit of whole calls, if any. Raises SpecError."""
+    """Return a cause's edit of whole calls, if any."""
+    readers: dict[str, Callable[[Node, Types], CallEdit]]
+    readers = {"formula": _formula, "steps": _steps, "matrix": _matrix}
     found = [key for key in BODIES if node.get(key)]
     if len(found) > 1:
         raise node.need(found[1]).error(f"there is already a {found[0]} here", "a cause each")
-    if not found:
-        return None
-    edit = node.need(found[0])
-    if found[0] == "formula":
-        return _formula(edit, types)
-    return _steps(edit, types) if found[0] == "steps" else _matrix(edit, types)
+    return readers[found[0]](node.need(found[0]), types) if found else None
 
 
 def _formula(node: Node, types: Types) -> FormulaEdit:

@@ -1,6 +1,4 @@
-"""Enumerate a spec's cases: combinations of types, layouts and attribute values."""
-
-from __future__ import annotations
+"""Enumerate a spec's cases by types, layouts and attribute values."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -31,7 +29,7 @@ from convcheck.rules.source import Node
 
 
 def read_uncovered(root: Node, context: Context) -> tuple[Uncovered, ...]:
-    """Return a spec file's excluded cases. Raises SpecError."""
+    """Return the excluded cases."""
     kinds = {name: each.need("type").text() for name, each in root.entries("attributes").items()}
     return tuple(_entry(e, kinds, context) for e in root.listed("outside"))
 
@@ -43,23 +41,20 @@ def _entry(node: Node, kinds: Mapping[str, str], context: Context) -> Uncovered:
         for key in ("from", "to")
     )
     node.read("values", lambda values: values.only(*kinds), None)
-    values = (
-        (
-            name,
-            tuple(
-                e.integer() if kinds[name] == "int" and e.value != DEFAULT else e.text()
-                for e in values.elements()
-            ),
-        )
-        for name, values in node.entries("values").items()
-    )
     cite = read_cite(node.need("cite", "quote the sentence that leaves it out"), context)
     rule = rule_of_all(node.need("name").text(), Outcome("undefined"), cite, node.place)
+    values = []
+    for name, listed in node.entries("values").items():
+        whole = kinds[name] == "int"
+        found = (
+            e.integer() if whole and e.value != DEFAULT else e.text() for e in listed.elements()
+        )
+        values.append((name, tuple(found)))
     return Uncovered(sources, targets, tuple(values), rule)
 
 
 def pairs_outside(spec: Spec, entry: Uncovered) -> Iterator[tuple[DType, DType, Attributes]]:
-    """Yield the pairs of an entry with their attribute values."""
+    """Yield an entry's pairs with their attribute values."""
     for source in entry.sources:
         for target in entry.targets:
             if not entry.values and not is_listed(spec, source, target):
@@ -75,7 +70,7 @@ def is_listed(spec: Spec, source: DType, target: DType) -> bool:
 
 
 def uncovered_by(spec: Spec, case: Case) -> Uncovered | None:
-    """Return the exclusion of a case, None for none."""
+    """Return the exclusion of a case, if any."""
     source, target = case.inputs[0], case.outputs[0]
     for entry in spec.outside:
         if source not in entry.sources or target not in entry.targets:
@@ -182,11 +177,8 @@ def _case(
 
 
 def _applying(spec: Spec, outputs: tuple[DType, ...]) -> list[Attribute]:
-    return [
-        a
-        for a in spec.attributes
-        if not a.carries and not a.by_layout and (not outputs or a.applies_to(outputs[0]))
-    ]
+    free = (a for a in spec.attributes if not (a.carries or a.by_layout))
+    return [a for a in free if not outputs or a.applies_to(outputs[0])]
 
 
 def _listed(spec: Spec, types: Types) -> Iterator[tuple[Attributes, bool]]:
@@ -220,7 +212,7 @@ def _besides(spec: Spec, types: Types) -> Iterator[tuple[Attributes, bool]]:
 
 
 def check_spec(spec: Spec, node: Node, types: Mapping[str, DType]) -> None:
-    """Check a spec against its file. Raises SpecError."""
+    """Check a spec against its file."""
     seen: set[str] = set()
     for rule in (*spec.rules, *(entry.rule for entry in spec.outside)):
         if rule.name in seen:
@@ -275,7 +267,7 @@ def fixes_all(layout: Layout) -> bool:
 
 
 def fixed_tensors(case: Case) -> list[Bits]:
-    """Return a case's fixed inputs as tensors of rank 0, unless its graph contains them."""
+    """Return fixed inputs as tensors of rank 0, unless the graph contains them."""
     both = () if not case.fixed or case.is_pair else zip(case.inputs[1:], case.fixed, strict=True)
     return [
         np.array(code_of(cast(Numeric, dtype.format), word)[0], dtype.format.storage)

@@ -1,7 +1,5 @@
 """Read causes: wrong conversions as edits of a spec."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -15,7 +13,7 @@ from convcheck.numerics.modes import MODES
 from convcheck.rules.attributes import Context
 from convcheck.rules.call_edits import BODIES, CallEdit, read_call_edit
 from convcheck.rules.hop import Hop, Through, code_width, read_hop
-from convcheck.rules.load import CAUSES, Catalog, data_dir
+from convcheck.rules.load import CAUSES, Catalog, data_dir, files_in
 from convcheck.rules.model import Case, Cite, DType, Rule, Spec, Value
 from convcheck.rules.rule import read_condition, read_rule_of, rule_of_all
 from convcheck.rules.source import Node, parse_yaml, read_all, yaml_text
@@ -29,17 +27,17 @@ class CauseFile:
 
     name: str
     text: str
-    own: bool = False  # whether it is the user's
+    own: bool = False  # the user's
 
 
 def cause_files(catalog: Catalog) -> tuple[CauseFile, ...]:
-    """Return built-in causes' files, then those of a catalog. Raises SpecError."""
-    roots = [data_dir("specs"), *catalog.folders]
-    paths = [(root, path) for root in roots for path in sorted((root / CAUSES).glob("*.yaml"))]
-    names = [f"{root.name}/{path.relative_to(root).as_posix()}" for root, path in paths]
-    texts = read_all(lambda each: yaml_text(each[0][1], each[1]), zip(paths, names, strict=True))
-    own = [root != roots[0] for root, _ in paths]
-    return tuple(map(CauseFile, names, texts, own))
+    """Return built-in causes' files, then a catalog's."""
+    built_in, files = data_dir("specs") / CAUSES, files_in(catalog, CAUSES)
+    texts = read_all(lambda each: yaml_text(*each), files)
+    return tuple(
+        CauseFile(name, text, path.parent != built_in)
+        for (path, name), text in zip(files, texts, strict=True)
+    )
 
 
 def has_own_causes(catalog: Catalog) -> bool:
@@ -48,7 +46,7 @@ def has_own_causes(catalog: Catalog) -> bool:
 
 
 WITHOUT, WITH, OF, REORDERED, OWN = "without", "with", "of", "reordered", "own"
-Link = str | Hop  # a type's name, for a cast by the rules; or the hop in its place
+Link = str | Hop  # a type, for a cast by the rules; or a hop
 Links = tuple[Link, ...]
 
 
@@ -57,11 +55,11 @@ class ChainEdit:
     """An edit of a chain's types."""
 
     word: str  # WITHOUT, WITH, OF, REORDERED or OWN
-    types: tuple[str, ...] = ()  # the types to remove, to insert, or to hold in another way
+    types: tuple[str, ...] = ()  # to remove, to insert, or to hold in another way
     through: Hop | None = None
 
     def edited(self, types: Sequence[Link]) -> Iterator[Links]:
-        """Yield the edited chains, given the types from source to destination."""
+        """Yield edited chains, given the types from source to destination."""
         if self.word == OWN:  # the types stay
             return
         source, *middles, target = types
@@ -89,7 +87,7 @@ class ChainEdit:
 
 
 def read_chain_edit(node: Node, types: Types) -> ChainEdit | None:
-    """Return the chain edit of a cause, if any. Raises SpecError."""
+    """Return a cause's chain edit, if any."""
     found = node.get("chain")
     if found is None:
         return None
@@ -113,12 +111,12 @@ def read_chain_edit(node: Node, types: Types) -> ChainEdit | None:
 _EDITS = ("through", "table", "rounds", "under", "version", "chain", *BODIES)
 _KEYS = ("name", "says", "each", "of", "when", "round", *_EDITS)
 MOST_INSTANCES = 1000
-TOGETHER = 2  # causes that are combined
+TOGETHER = 2  # causes combined
 When = tuple[tuple[str, frozenset[Value]], ...]
 
 
 class Find(NamedTuple):
-    """An observation of one cause, or of two that act together."""
+    """An observation of a cause, or of two together."""
 
     where: str  # a runtime's release, or a report
     names: tuple[str, ...]
@@ -131,21 +129,21 @@ class Cause:
     name: str
     says: str  # a predicate: 'rounds twice, through float32'
     when: When  # the types it applies to
-    rules: tuple[Rule, ...]  # its table and its hops, before all other rules
-    rounds: str  # replaces every rounding mode, '' for none
-    under: tuple[tuple[str, str], ...]  # attribute -> the value that replaces the given one
+    rules: tuple[Rule, ...]  # before all other rules
+    rounds: str  # replaces rounding modes, '' for none
+    under: tuple[tuple[str, str], ...]  # attribute -> another value
     place: Place
-    call: CallEdit | None = None  # edits of whole calls, None for values
-    chain: ChainEdit | None = None  # edits of chains, None for values
-    version: str = ""  # the earlier version whose rules apply, or ''
+    call: CallEdit | None = None  # None for values
+    chain: ChainEdit | None = None  # None for values
+    version: str = ""  # an earlier version whose rules apply, or ''
     of: str = ""  # the operator of its whole calls, '' for all
     found_in: tuple[str, ...] = ()  # releases and reports
-    common: bool = False  # whether it was observed alone, or is the user's
-    found_with: tuple[str, ...] = ()  # the later causes that it was observed with
+    common: bool = False  # observed alone, or the user's
+    found_with: tuple[str, ...] = ()  # later causes observed with it
 
     @property
     def of_operator(self) -> bool:
-        """Whether it affects the operator, not single values."""
+        """Whether it affects the operator, not values."""
         return bool(self.call or self.under or self.version)
 
     def edits(self, spec: Spec) -> bool:
@@ -153,7 +151,7 @@ class Cause:
         return self.of in ("", spec.op) and (not self.call or self.call.body == spec.body.name)
 
     def applies_to(self, case: Case) -> bool:
-        """Return whether it may explain wrong values of a case."""
+        """Return whether it may explain a case's wrong values."""
         return self.call is None and self.converts(case.inputs[0], case.outputs[0])
 
     def is_for(self, source: DType, target: DType) -> bool:
@@ -162,7 +160,7 @@ class Cause:
         return all(facts[key] in allowed for key, allowed in self.when)
 
     def converts(self, source: DType, target: DType) -> bool:
-        """Return whether it may explain a wrong conversion of values."""
+        """Return whether it may explain a wrong conversion."""
         if self.chain or not (self.call or self.is_for(source, target)):
             return False
         if len(self.hops) != 1:
@@ -176,14 +174,14 @@ class Cause:
 
 
 def found_together(causes: Sequence[Cause]) -> list[tuple[Cause, Cause]]:
-    """Return the pairs of causes that were observed together."""
+    """Return the pairs of causes observed together."""
     known = {cause.name: cause for cause in causes}
     pairs = [(one, known.get(name)) for one in causes for name in one.found_with]
     return [(one, other) for one, other in pairs if other]
 
 
 def read_causes(files: Sequence[CauseFile], types: Types) -> tuple[Cause, ...]:
-    """Return the causes of files, in order. Raises SpecError."""
+    """Return the causes of files, in order."""
     roots = read_all(_root, files)
     nodes = read_all(
         lambda root: [one for entry in root.listed("causes") for one in _instances(entry)], roots

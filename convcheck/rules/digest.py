@@ -1,9 +1,4 @@
-"""Hash the parts of a spec that determine its vectors.
-
-Only types that cases use or compute in count, so a new dtype changes few hashes.
-"""
-
-from __future__ import annotations
+"""Hash the parts of a spec that determine its vectors, with the types that they use only."""
 
 import hashlib
 import json
@@ -21,8 +16,8 @@ _DECIDES = (
     "types", "inputs", "outputs", "likes", "attributes", "literals", "rules", "pairs", "layouts",
     "combinations",
 )  # fmt: skip
-_BODIES = ("matrix", "formula", "steps")  # null in other specs' digests
-_TELLS = {"examples", "samples", "text", "cite", "undone_by"}  # fields that do not affect vectors
+_BODIES = ("matrix", "formula", "steps")  # null in others' digests
+_TELLS = {"examples", "samples", "text", "cite", "undone_by"}  # do not affect vectors
 _PLAIN = (str, int, NoneType)
 Key = dict[str, "Key"] | list["Key"] | str | int | None
 
@@ -43,11 +38,8 @@ def digest_of_spec(spec: Spec) -> str:
 
 @cache
 def _names(kind: Any) -> tuple[tuple[str, object], ...]:
-    return tuple(
-        (field.name, field.default if field.metadata == LATER else MISSING)
-        for field in fields(kind)
-        if field.name not in _TELLS
-    )
+    kept = (field for field in fields(kind) if field.name not in _TELLS)
+    return tuple((f.name, f.default if f.metadata == LATER else MISSING) for f in kept)
 
 
 def _tree(value: Any) -> object:

@@ -1,6 +1,4 @@
-"""Parse arithmetic expressions of spec files: a whitelist of Python syntax."""
-
-from __future__ import annotations
+"""Parse expressions of spec files: a whitelist of Python syntax."""
 
 import ast
 import warnings
@@ -15,16 +13,11 @@ from convcheck.streams import meant, plural
 T = TypeVar("T")
 
 NAME, NUMBER, CONVERT = "name", "number", "convert"
-FUNCTIONS = {
-    "ceil": 1,
-    "floor": 1,
-    "abs": 1,
-    "round": 1,
-    "max": 2,
-    "min": 2,
-    "largest": 1,
-    "smallest": 1,
-}  # function, which is also its operation -> number of arguments
+FUNCTIONS = {  # also operations; -> number of arguments
+    **dict.fromkeys(("ceil", "floor", "abs", "round"), 1),
+    **dict.fromkeys(("max", "min"), 2),
+    **dict.fromkeys(("largest", "smallest"), 1),
+}
 _BINARY: Mapping[type[ast.operator], str] = {
     ast.Add: "add",
     ast.Sub: "subtract",
@@ -43,15 +36,11 @@ _KNOWN = (
 
 @dataclass(frozen=True)
 class Expression:
-    """A node of an expression.
+    """A node of an expression."""
 
-    `operation` is 'name' (with `name`), 'number' (with `number`), 'convert' (with the type in
-    `name`), add, subtract, multiply, divide, negate, or one of FUNCTIONS.
-    """
-
-    operation: str
-    parts: tuple[Expression, ...] = ()
-    name: str = ""
+    operation: str  # NAME, NUMBER, CONVERT, negate, one of _BINARY or of FUNCTIONS
+    parts: "tuple[Expression, ...]" = ()
+    name: str = ""  # of NAME, or the type of CONVERT
     number: int = 0
 
     def __str__(self) -> str:
@@ -83,13 +72,13 @@ class _Reader:
 def parse_expression(
     source: Node | str, names: Collection[str] | None, types: Collection[str] = ()
 ) -> Expression:
-    """Read an expression over `names`, None for any. Calls of `types` convert. Raises SpecError."""
+    """Read an expression over `names`, None for any. Calls of `types` convert."""
     reader = _Reader(names, types, None if isinstance(source, str) else source.place)
     return _read(_tree(source, reader), reader, 0)
 
 
 def parse_condition(source: Node, names: Collection[str] | None) -> Condition:
-    """Read a condition over `names`, None for any. Raises SpecError."""
+    """Read a condition over `names`, None for any."""
     reader = _Reader(names, (), source.place)
     tree = _tree(source, reader)
     if (
@@ -165,7 +154,7 @@ def _tree(source: Node | str, reader: _Reader) -> ast.expr:
         raise reader.error(said, f"{_LONGEST} are enough for a rule")
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # `1if` and the like are refused below
+            warnings.simplefilter("ignore")  # `1if` is refused below
             return ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         raise reader.error(f"{text!r} is not an expression", f"known: {_KNOWN}") from None

@@ -1,7 +1,5 @@
 """Merge `extends`: a version file states only its changes (docs/specs.md)."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import chain
 
@@ -12,7 +10,7 @@ _PLACED = ("rules", "undefined")  # in a formula
 
 
 def extend(parent: Node, child: Node) -> Node:
-    """Merge a child's file over its parent's resolved file. Raises SpecError."""
+    """Merge a child's file over its parent's resolved file."""
     entries = dict(parent.items())
     entries.pop("examples", None)
     for key, node in child.items().items():
@@ -22,7 +20,7 @@ def extend(parent: Node, child: Node) -> Node:
 
 
 def standalone(root: Node) -> Node:
-    """Return a root that extends nothing. Raises SpecError for edit verbs."""
+    """Return a root that extends nothing; edit verbs are errors."""
     formula = root.entries("formula")
     placed = (formula[key].elements() for key in _PLACED if key in formula)
     for rule in [*root.listed("rules"), *chain.from_iterable(placed)]:
@@ -108,22 +106,18 @@ def _rules(before: Node, node: Node) -> Node:
             rules.pop(_position(rules, name))  # raises for an unknown name
         changes = node.items().get("change", replace(node, value=[]))
     for rule in changes.elements():
-        _place(rules, rule)
-    return replace(before, value=list(rules))
-
-
-def _place(rules: list[Node], rule: Node) -> None:
-    name = rule.need("name")
-    known = [r.need("name").text() for r in rules]
-    if name.text() in known:
-        index = known.index(name.text())
-        rules[index] = replace(rule, value={**rules[index].items(), **rule.items()})
-    elif at := rule.get("before"):
-        rules.insert(_position(rules, at), rule)
-    elif at := rule.get("after"):
-        rules.insert(_position(rules, at) + 1, rule)
-    else:
-        rules.append(rule)
+        own = rule.need("name").text()
+        known = [r.need("name").text() for r in rules]
+        if own in known:
+            index = known.index(own)
+            rules[index] = _update(rules[index], rule)
+        elif at := rule.get("before"):
+            rules.insert(_position(rules, at), rule)
+        elif at := rule.get("after"):
+            rules.insert(_position(rules, at) + 1, rule)
+        else:
+            rules.append(rule)
+    return replace(before, value=rules)
 
 
 def _position(rules: list[Node], name: Node) -> int:
@@ -133,7 +127,7 @@ def _position(rules: list[Node], name: Node) -> int:
     return known.index(name.text())
 
 
-#: Key of a file -> how a child's value is merged. Other values replace the parent's.
+#: How values merge; others replace the parent's.
 _MERGE = {
     **dict.fromkeys(("sources", "glosses", "literals", "steps"), _update),
     **dict.fromkeys(("rules", "outside"), _rules),

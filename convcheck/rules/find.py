@@ -1,7 +1,5 @@
 """Find a case by its id, or by types and attribute values."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
@@ -27,7 +25,7 @@ def find_spec(catalog: Catalog, name: str) -> Spec:
 def find_case(
     catalog: Catalog, name: str, source: str | None, target: str | None, where: Sequence[str]
 ) -> Case:
-    """Return a case of an id, or of a spec's id and the rest. Raises UsageError."""
+    """Return a case by its id, or by its spec's id and the rest. Raises UsageError."""
     head, slash, rest = name.partition("/")
     spec = find_spec(catalog, head)
     if not slash and spec.body.whole_calls:
@@ -149,11 +147,11 @@ def _outside(attribute: Attribute, word: str) -> UsageError:
 _WORD = re.compile(r"(-to-|[/=-])")
 _LIST = re.compile(r"\{([^{}]*)\}")
 _MOST = 100_000  # ids of a name
-_Words = tuple[tuple[str, ...], ...]  # alternatives for each part of an id
+_Words = tuple[tuple[str, ...], ...]  # alternatives for each part
 
 
 def compact_names(ids: Iterable[str]) -> list[str]:
-    """Return names that stand for exactly these ids, each for one operator."""
+    """Return names for exactly these ids, each of one operator."""
     cut: Iterable[_Words] = (tuple((word,) for word in _WORD.split(name)) for name in ids)
     names = list(dict.fromkeys(cut))
     words = dict.fromkeys(word for name in names for (word,) in name)

@@ -1,6 +1,4 @@
-"""Read `calls` of a spec file: a library's function for an operator, and its cases."""
-
-from __future__ import annotations
+"""Read `calls` of a spec file: a library's function and its cases."""
 
 from collections.abc import Mapping
 
@@ -10,7 +8,7 @@ from convcheck.rules.source import Node
 
 
 def read_functions(nodes: Mapping[str, Node], context: Context) -> dict[str, Calling]:
-    """Return the functions by runtime. Raises SpecError."""
+    """Return the functions by runtime."""
     found = {}
     for runtime, node in nodes.items():
         node.only("function", "where")
@@ -21,7 +19,7 @@ def read_functions(nodes: Mapping[str, Node], context: Context) -> dict[str, Cal
 
 
 def why_not(spec: Spec | None, runtime: str, case: Case, types: str = "") -> str:
-    """Return why a runtime, with the type names of `types`, cannot run a case, or ''."""
+    """Return why a runtime, with type names of `types`, cannot run a case, or ''."""
     calling = spec.calls.get(runtime) if spec else None
     if calling is None:
         return f"{runtime} has no function for {case.spec}"

@@ -1,6 +1,4 @@
-"""Read what a number goes through in a cause: a type, or a word for another change."""
-
-from __future__ import annotations
+"""Read a cause's hop: a type, or a word for another change."""
 
 import re
 from dataclasses import dataclass
@@ -18,8 +16,8 @@ WHOLE = "whole"  # goes through the whole numbers
 MAGNITUDE = "magnitude"  # goes on without its sign
 NEGATED = "negated"  # goes on with the other sign
 ALIGNED = "aligned"  # loses what is shifted out before it is rounded
-IEEE = "ieee-specials"  # what has the largest exponent is read as an infinity or NaN
-POWER = "integer-times-power"  # a text is its digits as an integer times a rounded power of ten
+IEEE = "ieee-specials"  # the largest exponent is read as infinity or NaN
+POWER = "integer-times-power"  # a text is an integer times a rounded power of ten
 # words with a number
 SCALE, MODULO, BITS, LEAST = "scale", "modulo", "bits", "least"
 TEXTS, CODE = "texts", "code"  # another text; a code of another type
@@ -34,12 +32,11 @@ class Hop:
 
     type: DType | str  # a type, or a word
     round: str = NEAREST
-    #: the result of a number that the type cannot hold, one of BEYOND
-    beyond: str = BEYOND[0]
-    subnormals: str = ""  # one of SUBNORMALS, '' for subnormals as they are
-    no_specials: bool = False  # whether infinities and NaNs are numbers past the largest
-    normal_only: bool = False  # whether numbers outside the type's normal range stay
-    by_code: bool = False  # whether the code is read as the type's
+    beyond: str = BEYOND[0]  # of a number that the type cannot hold, one of BEYOND
+    subnormals: str = ""  # one of SUBNORMALS, or ''
+    no_specials: bool = False  # infinities and NaNs are numbers past the largest
+    normal_only: bool = False  # numbers outside the normal range stay
+    by_code: bool = False  # the code is read as the type's
     number: int = 0  # of a word
     texts: tuple[tuple[str, str], ...] = ()  # pattern -> its replacement
 
@@ -57,7 +54,7 @@ def code_width(fmt: Format) -> int:
 
 
 def read_hop(node: Node, types: Types) -> Hop:
-    """Return a hop. Raises SpecError."""
+    """Return a hop."""
     if isinstance(node.value, str):
         if node.value in _BARE:
             return Hop(node.value)

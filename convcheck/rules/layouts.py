@@ -1,6 +1,4 @@
-"""Read the types and shapes that a text supports, and the layouts of whole calls."""
-
-from __future__ import annotations
+"""Read supported types and shapes, and the layouts of whole calls."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -22,7 +20,7 @@ def read_layouts(
     variables: Sequence[str],
     types: Types,
 ) -> tuple[Layout, ...]:
-    """Return the layouts of a call's inputs. Raises SpecError."""
+    """Return the layouts of a call's inputs."""
     stated = {a.name: a for a in attributes if a.by_layout}
     layouts = []
     for name, entry in nodes.items():
@@ -30,7 +28,7 @@ def read_layouts(
             raise entry.error(f"{name!r} cannot stand in an id", "lower-case letters and -")
         entry.only(*inputs, *stated, *(["only"] if variables else []))
         shapes = ((i, entry.get(i)) for i in inputs)
-        dims = tuple((i, tuple(_dim(e) for e in d.elements())) for i, d in shapes if d)
+        dims = tuple((i, tuple(map(_dim, d.elements()))) for i, d in shapes if d)
         own = [(attribute, said) for k, attribute in stated.items() if (said := entry.get(k))]
         layouts.append(Layout(
             name, dims, entry.place,
@@ -73,7 +71,7 @@ def read_combinations(
 
 
 def read_pairs(node: Node, context: Context) -> Pairs:
-    """Return the supported pairs. Raises SpecError."""
+    """Return the supported pairs."""
     lists = node.elements()
     only = all(one.read("only", Node.flag, False) for one in lists)
     return Pairs(tuple(_pair_list(one, context) for one in lists), only)
@@ -86,11 +84,8 @@ def _pair_list(node: Node, context: Context) -> PairList:
         source: TypeNames(context.types.names(targets)) for source, targets in rows.items().items()
     }
     known = context.types.types
-    refuse(
-        rows.error(f"unknown type {source!r}", meant(source, known))
-        for source in rows.items()
-        if source not in known
-    )
+    unknown = (source for source in rows.items() if source not in known)
+    refuse(rows.error(f"unknown type {source!r}", meant(source, known)) for source in unknown)
     node.read("when", lambda when: when.only(*context.attributes), None)
     when = (
         (name, frozenset(e.word(context.attributes[name], "value") for e in values.elements()))
@@ -100,7 +95,7 @@ def _pair_list(node: Node, context: Context) -> PairList:
 
 
 def read_shapes(shape: Node, context: Context) -> Shapes | None:
-    """Return the supported shapes. Raises SpecError."""
+    """Return the supported shapes."""
     shape.only("cite", "supported")
     node = shape.get("supported")
     if node is None:

@@ -1,7 +1,5 @@
 """Load spec files into a catalog and resolve `extends`."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -30,10 +28,10 @@ _KEYS = (
 )  # fmt: skip
 _HEAD = ("op", "version")
 DTYPES = "dtypes.yaml"
-CAUSES = "causes"  # the folder of causes
-OBSERVATIONS = "observations"  # the folder of observed runtime behaviour
-REQUIREMENTS = "requirements"  # the folder of requirement sets
-GRAPHS = "graphs"  # the folder of runtimes' promises about graphs
+CAUSES = "causes"
+OBSERVATIONS = "observations"  # folder of observed behaviour
+REQUIREMENTS = "requirements"  # folder of requirement sets
+GRAPHS = "graphs"  # folder of promises about graphs
 MOST_EXTENDED = 100  # files in a chain of `extends`
 SPECS_VARIABLE = "CONVCHECK_SPECS"
 
@@ -53,14 +51,14 @@ def user_folders() -> list[Path]:
 
 @dataclass(frozen=True)
 class Catalog:
-    """The types, and the specs by id, ordered by operator and version."""
+    """The types, and specs by id, ordered by operator and version."""
 
     types: Types
     specs: Mapping[str, Spec]  # parsed on access
-    own: tuple[str, ...] = ()  # the ids of specs that are not built in
+    own: tuple[str, ...] = ()  # ids of specs that are not built in
     folders: tuple[Path, ...] = ()
 
-    def only(self, ids: Iterable[str]) -> Catalog:
+    def only(self, ids: Iterable[str]) -> "Catalog":
         """Return a catalog of all types and these specs, which pickles fast."""
         return replace(self, specs={name: self.specs[name] for name in ids})
 
@@ -68,7 +66,7 @@ class Catalog:
 @dataclass(frozen=True, eq=False)
 class _File:
     path: Path
-    shown: str  # the name to show
+    shown: str
     root: Path
 
     @cached_property
@@ -86,7 +84,7 @@ class _File:
 class _Merged:
     file: _File
     node: Node
-    parent: str = ""  # the parent's id, or ''
+    parent: str = ""  # its id, or ''
     extended: int = 0  # the number of ancestors
 
 
@@ -110,10 +108,8 @@ class _Specs(Mapping[str, Spec]):
             if other is not file:
                 message = f"{name} is already defined in {other.shown}"
                 raise file.head.error(message, "give it another op or version")
-        in_order = sorted(
-            found.items(), key=lambda e: (_op(e[1].head), version_key(_version(e[1].head)))
-        )
-        self._by_id = dict(in_order)
+        keys = {name: (_op(f.head), version_key(_version(f.head))) for name, f in found.items()}
+        self._by_id = {name: found[name] for name in sorted(found, key=keys.__getitem__)}
         self._resolved: dict[Path, _Merged] = {}
         self._refused: dict[Path, SpecError] = {}
         self._built: dict[str, Spec] = {}
@@ -174,7 +170,7 @@ class _Specs(Mapping[str, Spec]):
 
 
 def load(folders: Sequence[Path] = ()) -> Catalog:
-    """Return the built-in specs and those of more folders. Raises SpecError."""
+    """Return the built-in specs and those of more folders."""
     built_in = data_dir("specs")
     files = [file for root in (built_in, *folders) for file in _files(root)]
     added = [file for file in files if file.root != built_in]
@@ -207,15 +203,19 @@ def _shown(path: Path, root: Path) -> str:
     return f"{root.name}/{path.relative_to(root).as_posix()}"
 
 
+def files_in(catalog: Catalog, folder: str) -> list[tuple[Path, str]]:
+    """Return paths and shown names of the files in a folder of specs, built-in ones first."""
+    roots = (data_dir("specs"), *catalog.folders)
+    found = ((root, path) for root in roots for path in sorted((root / folder).glob("*.yaml")))
+    return [(path, _shown(path, root)) for root, path in found]
+
+
 def _files(root: Path) -> list[_File]:
     if not root.is_dir():
         raise SpecError(f"{root} is not a folder", hint="--specs takes a folder of YAML files")
+    said = "would not be read: the name of a spec file ends in .yaml"
     refuse(
-        SpecError(
-            "would not be read: the name of a spec file ends in .yaml",
-            place=Place(_shown(path, root), 0),
-            hint=f"rename it to {path.stem}.yaml",
-        )
+        SpecError(said, place=Place(_shown(path, root), 0), hint=f"rename it to {path.stem}.yaml")
         for path in sorted(root.rglob("*.yml"))
     )
     others = (root / CAUSES, root / OBSERVATIONS, root / REQUIREMENTS, data_dir("specs") / GRAPHS)
@@ -326,12 +326,11 @@ def read_sources(node: Node) -> tuple[dict[str, Source], dict[str, str]]:
 
 @dataclass(frozen=True)
 class Promise:
-    """A promise of a runtime about its graphs in some settings."""
+    """A runtime's promise about its graphs in some settings."""
 
     when: tuple[tuple[str, tuple[str, ...]], ...]  # backend option -> values
-    #: whether casts may be removed. Otherwise graphs equal their nodes run one by one
-    leaves_out: bool
-    floats_as: str  # the type that may hold intermediate floats, or ''
+    leaves_out: bool  # casts may be removed, else graphs equal their nodes one by one
+    floats_as: str  # may hold intermediate floats, or ''
     text: str
     document: str  # title and section, with the date of access
     place: Place
@@ -342,13 +341,13 @@ class Promise:
         return self.leaves_out or bool(self.floats_as)
 
     def holds_of(self, setting: Sequence[tuple[str, str]]) -> bool:
-        """Return whether the promise applies to a setting."""
+        """Return whether it applies to a setting."""
         given = dict(setting)
         return all(given.get(name) in values for name, values in self.when)
 
 
 def promises_of(backend: str, types: Types) -> tuple[Promise, ...]:
-    """Return the promises of a backend's runtime. Raises SpecError."""
+    """Return the promises of a backend's runtime."""
     folder = data_dir("specs") / GRAPHS
     nodes = (
         read_yaml(path, f"specs/{GRAPHS}/{path.name}") for path in sorted(folder.glob("*.yaml"))

@@ -1,7 +1,5 @@
 """The data model of a spec file."""
 
-from __future__ import annotations
-
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -15,19 +13,19 @@ from convcheck.rules.source import Node
 
 
 class TypeNames(frozenset[str]):
-    """The types that a condition allows, with families expanded."""
+    """The types that a condition allows, families expanded."""
 
 
 Level = Literal["normative", "implied", "disputed", "undefined"]
 LEVELS: tuple[Level, ...] = ("normative", "implied", "disputed", "undefined")
 Value = int | str
 Attributes = tuple[tuple[str, Value], ...]
-PARAPHRASE = "in our words: "  # starts a sentence that is not a quotation
-DEFAULT = "default"  # the value of an omitted attribute
+PARAPHRASE = "in our words: "  # no quotation
+DEFAULT = "default"  # of an omitted attribute
 _VERSIONED = re.compile(r"(.+)-([0-9]+(?:\.[0-9]+)*)")  # a spec's id
-LATER = {"later": True}  # a field that most specs lack; the digest omits its default
-ANY = "any"  # any value of an attribute of a function
-REAL = "real"  # the pseudo-type of a text or bool that continues as a number
+LATER = {"later": True}  # the digest omits its default
+ANY = "any"  # any value of a function's attribute
+REAL = "real"  # type of a text or bool that continues as a number
 
 
 @dataclass(frozen=True)
@@ -40,13 +38,13 @@ class DType:
     place: Place
 
     def name_in(self, runtime: str) -> str:
-        """Return the type's name in a runtime such as 'onnx', or ''."""
+        """Return its name in a runtime such as 'onnx', or ''."""
         return dict(self.names).get(runtime, "")
 
     def __str__(self) -> str:
         return self.name
 
-    def __hash__(self) -> int:  # types are common dictionary keys
+    def __hash__(self) -> int:  # common dictionary keys
         return hash(self.name)
 
 
@@ -54,19 +52,19 @@ class DType:
 class Cite:
     """A citation; `source` is a key of the spec's sources."""
 
-    text: str  # a quotation, or a paraphrase that starts with PARAPHRASE
+    text: str  # a quotation, or starts with PARAPHRASE
     source: str
     place: Place
-    gloss: str = ""  # our translation of a foreign sentence, else ''
+    gloss: str = ""  # our translation, or ''
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """A cell's outcome under one reading: a word and its argument."""
+    """The outcome under one reading: a word and its argument."""
 
     word: str
     argument: str = ""
-    round: str = ""  # overrides the rule's rounding mode, '' for none
+    round: str = ""  # overrides the rule's mode, or ''
     reading: str = ""  # '' for the only reading
     cite: Cite | None = None
 
@@ -84,7 +82,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Row:
-    """A case word and a cell for each column."""
+    """A case word, and a cell for each column."""
 
     label: str  # a case word, or `else`
     cells: tuple[Cell, ...]
@@ -97,21 +95,18 @@ class Rounding:
 
     mode: str = ""
     by: str = ""
-    #: values of the attribute `by` -> rounding modes
-    modes: tuple[tuple[str, str], ...] = ()
+    modes: tuple[tuple[str, str], ...] = ()  # values of `by` -> modes
 
 
 @dataclass(frozen=True)
 class Rule:
-    """A table and the condition under which it applies."""
+    """A table and its condition."""
 
     name: str
-    #: 'from', 'to' or an attribute -> allowed words
-    when: tuple[tuple[str, frozenset[Value]], ...]
-    same_type: bool  # whether it only converts a type to itself
+    when: tuple[tuple[str, frozenset[Value]], ...]  # 'from', 'to' or an attribute -> allowed words
+    same_type: bool  # only converts a type to itself
     rounding: Rounding
-    #: key of `when` -> an entry for each column
-    columns: tuple[tuple[str, tuple[Value, ...]], ...]
+    columns: tuple[tuple[str, tuple[Value, ...]], ...]  # key of `when` -> entries of columns
     rows: tuple[Row, ...]
     level: Level
     cite: Cite  # of cells without one
@@ -119,19 +114,19 @@ class Rule:
 
     @cached_property
     def numbers(self) -> Mapping[tuple[Value, ...], int]:
-        """The number of each column by its entries. The first wins."""
+        """The column numbers by their entries. The first wins."""
         entries = list(zip(*(values for _, values in self.columns), strict=True))
         return {column: number for number, column in reversed(list(enumerate(entries)))}
 
 
 @dataclass(frozen=True)
 class Asking:
-    """Attribute values outside the attribute's list, to test for some pairs only."""
+    """Attribute values outside the list, to test for some pairs only."""
 
     values: tuple[Value, ...]
     sources: TypeNames
     targets: TypeNames | None  # None for all types
-    others: Attributes  # values of other attributes, if not the defaults
+    others: Attributes  # other attributes, if not the defaults
     refusal: bool
     cite: Cite
 
@@ -142,23 +137,21 @@ class Attribute:
 
     name: str
     kind: Literal["int", "string", "bool"]
-    #: the type variable whose type it holds, as ONNX Cast's `to`. Then a case's id omits it
-    carries: str
+    carries: str  # the type variable whose type it holds, as ONNX Cast's `to`; ids omit it
     values: tuple[Value, ...]
     default: Value | None  # None for a required attribute
-    applies: TypeNames | None  # the destinations it applies to, None for all
-    also: tuple[Asking, ...]  # values to test outside its list
+    applies: TypeNames | None  # destinations, None for all
+    also: tuple[Asking, ...]  # to test outside its list
     place: Place
-    by_layout: bool = field(default=False, metadata=LATER)  # whether layouts set its value
-    #: whether the text states the default, so that it can be omitted
-    stated: bool = field(default=True, metadata=LATER)
+    by_layout: bool = field(default=False, metadata=LATER)  # layouts set its value
+    stated: bool = field(default=True, metadata=LATER)  # stated defaults can be omitted
 
     def applies_to(self, target: DType) -> bool:
-        """Return whether the attribute applies to a destination."""
+        """Return whether it applies to a destination."""
         return self.applies is None or target.name in self.applies
 
     def value_of(self, word: str) -> Value:
-        """Return the value of a word. Raises ValueError for the wrong kind."""
+        """Return a word's value. Raises ValueError for the wrong kind."""
         return int(word) if self.kind == "int" and word != DEFAULT else word
 
 
@@ -201,13 +194,12 @@ class Layout:
     shapes: tuple[tuple[str, tuple[str, ...]], ...]  # input -> dimensions
     place: Place
     attributes: Attributes = field(default=(), metadata=LATER)
-    #: given attributes that carry the output's type
-    carried: tuple[str, ...] = field(default=(), metadata=LATER)
-    #: type variable -> types, or a variable of the same type. One must hold, () for all types
+    carried: tuple[str, ...] = field(default=(), metadata=LATER)  # with the output's type
+    #: variable -> types, or a variable of the same type. One must hold, () for all
     only: tuple[tuple[tuple[str, TypeNames | str], ...], ...] = field(default=(), metadata=LATER)
 
     def is_asked_of(self, types: Mapping[str, DType]) -> bool:
-        """Return whether the layout applies to types of variables."""
+        """Return whether it applies to types of variables."""
         return not self.only or any(
             all(
                 types[name].name in wanted
@@ -228,16 +220,16 @@ class PairList:
     cite: Cite
 
     def is_for(self, attributes: Mapping[str, str]) -> bool:
-        """Return whether the list is for these attribute values."""
+        """Return whether it is for these attribute values."""
         return all(attributes.get(name) in values for name, values in self.when)
 
 
 @dataclass(frozen=True)
 class Pairs:
-    """The supported pairs of source and destination. Others may be refused."""
+    """Supported pairs of source and destination. Others may be refused."""
 
     lists: tuple[PairList, ...]
-    only: bool  # whether other pairs are skipped
+    only: bool  # other pairs are skipped
 
     def word(self, source: str, target: str, attributes: Attributes) -> str:
         """Return a pair's word in a condition: 'listed' or 'unlisted'."""
@@ -261,17 +253,16 @@ class Uncovered:
 
     sources: tuple[DType, ...]
     targets: tuple[DType, ...]
-    #: without any, all pairs that no list has
-    values: tuple[tuple[str, tuple[Value, ...]], ...]
+    values: tuple[tuple[str, tuple[Value, ...]], ...]  # if empty, all pairs that no list has
     rule: Rule
 
 
 @dataclass(frozen=True)
 class Shapes:
-    """The shapes that a text supports. Others are undefined."""
+    """Supported shapes. Others are undefined."""
 
     ranks: frozenset[int]
-    empty: bool  # whether a tensor may be empty
+    empty: bool  # a tensor may be empty
     cite: Cite
 
 
@@ -283,25 +274,20 @@ class Case:
     op: str  # such as onnx.Cast
     version: int  # the first number of the version, 0 for none
     inputs: tuple[DType, ...]
-    outputs: tuple[DType, ...]  # empty if the output type is the answer
+    outputs: tuple[DType, ...]  # empty if types are the answer
     attributes: Attributes  # those in the id, in order
-    #: attributes that carry the output's type -> 'int' or 'string'
-    carried: tuple[tuple[str, str], ...] = ()
-    refusal: bool = False  # whether a refusal is accepted
-    layout: str = ""  # of a whole call, '' for the only one
-    ranks: tuple[int, ...] = ()  # of a whole call's inputs, empty for elements
-    #: whether the inputs' types imply the output's, which the id then omits
-    bound: bool = False
+    carried: tuple[tuple[str, str], ...] = ()  # that carry the output's type -> 'int' or 'string'
+    refusal: bool = False  # a refusal is accepted
+    layout: str = ""  # of a call, '' for the only one
+    ranks: tuple[int, ...] = ()  # of a call's inputs, empty for elements
+    bound: bool = False  # the inputs' types imply the output's, which the id omits
     shapes: Shapes | None = None  # None for all
-    #: whether the text excludes it, so that an answer may have any form
-    outside: bool = False
-    hops: tuple[Case, ...] = ()  # the casts of a chain's graph, in order
-    #: how that graph is built, and backend options: input=constant, middle=hidden
-    setting: tuple[tuple[str, str], ...] = ()
-    #: other inputs as written, for a call as a conversion of its first input
-    fixed: tuple[tuple[str, str], ...] = ()
+    outside: bool = False  # the text excludes it: an answer may have any form
+    hops: "tuple[Case, ...]" = ()  # casts of a chain's graph
+    setting: tuple[tuple[str, str], ...] = ()  # of that graph: input=constant, middle=hidden
+    fixed: tuple[tuple[str, str], ...] = ()  # other inputs, if the first is converted
 
-    def __hash__(self) -> int:  # cases are common dictionary keys
+    def __hash__(self) -> int:  # common dictionary keys
         return hash(self.id)
 
     @cached_property
@@ -340,11 +326,11 @@ class Case:
 
     @property
     def whole_calls(self) -> bool:
-        """Whether the question is a whole call."""
+        """Whether it is a whole call."""
         return bool(self.ranks) and not self.fixed
 
     @cached_property
-    def call(self) -> Case:
+    def call(self) -> "Case":
         """The case as sent to a backend, with fixed inputs as values."""
         return replace(self, fixed=()) if self.fixed and not self.is_pair else self
 
@@ -374,15 +360,14 @@ class FunctionRow:
 
     sources: frozenset[str] | None = None  # None for all types
     targets: frozenset[str] | None = None  # None for all types
-    #: attribute -> values as written, None for any
-    attributes: tuple[tuple[str, tuple[str, ...] | None], ...] = ()
+    attributes: tuple[tuple[str, tuple[str, ...] | None], ...] = ()  # attribute -> values or None
 
     def of_types(self, case: Case) -> bool:
-        """Return whether the row has all of a case's types."""
+        """Return whether it has all of a case's types."""
         return _among(case.inputs, self.sources) and _among(case.outputs, self.targets)
 
     def holds(self, case: Case) -> bool:
-        """Return whether the row matches a case."""
+        """Return whether it matches a case."""
         known = dict(self.attributes)
         return self.of_types(case) and all(
             name in known and ((allowed := known[name]) is None or str(value) in allowed)
@@ -420,13 +405,13 @@ class Body(ABC):
     """The part of a spec that decides answers."""
 
     name: ClassVar[str]  # 'table', or its key in a spec file
-    whole_calls: ClassVar[bool] = True  # whether a question is a whole call
-    gives_types: ClassVar[bool] = False  # whether the output types are the answer
+    whole_calls: ClassVar[bool] = True  # questions are whole calls
+    gives_types: ClassVar[bool] = False  # output types are the answer
     examples: tuple[Any, ...]
 
     @abstractmethod
-    def check(self, spec: Spec, node: Node, types: Mapping[str, DType]) -> None:
-        """Check a spec against its body's needs. Raises SpecError."""
+    def check(self, spec: "Spec", node: Node, types: Mapping[str, DType]) -> None:
+        """Check that a spec meets its body's needs."""
 
 
 OneBody = TypeVar("OneBody", bound=Body)
@@ -436,11 +421,11 @@ OneBody = TypeVar("OneBody", bound=Body)
 class Spec:
     """One version of one operator, with `extends` resolved."""
 
-    id: str  # onnx.Cast-21, the operator alone without versions
+    id: str  # onnx.Cast-21, or the operator alone
     op: str
     version: int  # the first number of the version, 0 for none
-    sources: Mapping[str, Source]  # the cited documents. 'text' is the operator's own
-    glosses: Mapping[str, Place]  # foreign sentence -> place of its translation
+    sources: Mapping[str, Source]  # 'text' is the operator's own
+    glosses: Mapping[str, Place]  # foreign sentence -> its translation's place
     output_cite: Cite  # on the output's type and shape
     types: Mapping[str, tuple[DType, ...]]  # type variable -> types, in the text's order
     inputs: tuple[tuple[str, str], ...]  # input -> type variable
@@ -451,23 +436,22 @@ class Spec:
     body: Body
     notes: tuple[str, ...]
     place: Place
-    likes: tuple[str, ...] = ()  # inputs that only contribute their type
+    likes: tuple[str, ...] = ()  # that only contribute their type
     layouts: tuple[Layout, ...] = ()
-    #: input types tested with each output type
-    combinations: tuple[tuple[str, ...], ...] = ()
-    calls: Mapping[str, Calling] = field(default_factory=dict)  # runtime -> function
+    combinations: tuple[tuple[str, ...], ...] = ()  # input types tested with each output type
+    calls: Mapping[str, Calling] = field(default_factory=dict)  # by runtime
     pairs: Pairs | None = None  # None for all
     shapes: Shapes | None = None  # None for all
     outside: tuple[Uncovered, ...] = ()  # cases that the text excludes, tested nevertheless
-    parent: Spec | None = field(default=None, repr=False)
+    parent: "Spec | None" = field(default=None, repr=False)
 
     @property
     def extends(self) -> str:
         """The id of the parent, '' for none."""
         return self.parent.id if self.parent else ""
 
-    def earlier(self, version: str) -> Spec | None:
-        """Return the ancestor with that version of the operator, if any."""
+    def earlier(self, version: str) -> "Spec | None":
+        """Return the ancestor of that version, if any."""
         above = self.parent
         while above and above.id != f"{above.op}-{version}":
             above = above.parent

@@ -1,7 +1,5 @@
 """Requirement sets: named, frozen sets of cases with a date."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,7 +8,7 @@ from pathlib import Path
 
 from convcheck.errors import UsageError
 from convcheck.rules.cases import cases
-from convcheck.rules.load import REQUIREMENTS, Catalog, data_dir
+from convcheck.rules.load import REQUIREMENTS, Catalog, files_in
 from convcheck.rules.model import Case
 from convcheck.rules.source import Node, read_all, read_yaml
 from convcheck.streams import meant
@@ -23,8 +21,7 @@ class Requirements:
     name: str
     title: str
     date: str
-    #: case id -> a cause of the catalogue that the case catches
-    members: Mapping[str, str]
+    members: Mapping[str, str]  # case id -> a cause that the case catches
     node: Node
 
     @cached_property
@@ -34,10 +31,7 @@ class Requirements:
         return sha256("".join(lines).encode()).hexdigest()
 
     def cases(self, catalog: Catalog) -> tuple[list[Case], int]:
-        """Return the cases, and how many other cases their specs have.
-
-        Raises SpecError for a case that is in no spec.
-        """
+        """Return the cases, and how many others their specs have. Raises SpecError."""
         specs = dict.fromkeys(name.partition("/")[0] for name in self.members)
         known = {c.id: c for s in specs if s in catalog.specs for c in cases(catalog.specs[s])}
         listed = self.node.need("cases").items()
@@ -48,17 +42,13 @@ class Requirements:
 
 
 def requirements_of(catalog: Catalog) -> dict[str, Requirements]:
-    """Return the requirement sets of a catalogue by name. Raises SpecError."""
-    roots = (data_dir("specs"), *catalog.folders)
-    paths = [
-        (root, path) for root in roots for path in sorted((root / REQUIREMENTS).glob("*.yaml"))
-    ]
-    found = read_all(lambda each: _read(each[1], each[0].name), paths)
+    """Return a catalogue's requirement sets by name."""
+    found = read_all(lambda each: _read(*each), files_in(catalog, REQUIREMENTS))
     return {one.name: one for one in found}
 
 
-def _read(path: Path, root: str) -> Requirements:
-    node = read_yaml(path, f"{root}/{REQUIREMENTS}/{path.name}")
+def _read(path: Path, shown: str) -> Requirements:
+    node = read_yaml(path, shown)
     node.only("title", "date", "sha256", "cases")
     title, date = (node.need(key).text() for key in ("title", "date"))
     members = {case: cause.text() for case, cause in node.need("cases").items().items()}
@@ -71,7 +61,7 @@ def _read(path: Path, root: str) -> Requirements:
 
 
 def named_requirements(catalog: Catalog, name: str) -> Requirements:
-    """Return a set by name. Raises UsageError, or SpecError."""
+    """Return a set by name. Raises UsageError."""
     known = requirements_of(catalog)
     if name not in known:
         raise UsageError(f"no requirement set {name!r}", hint=meant(name, known))
@@ -79,7 +69,7 @@ def named_requirements(catalog: Catalog, name: str) -> Requirements:
 
 
 def check_requirements(catalog: Catalog, causes: Mapping[str, object]) -> int:
-    """Return how many sets there are. Raises SpecError for an unknown case or cause."""
+    """Count the sets. Raises SpecError for an unknown case or cause."""
     found = requirements_of(catalog)
     for one in found.values():
         one.cases(catalog)

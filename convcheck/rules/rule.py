@@ -1,7 +1,5 @@
 """Read rules: tables with cells, readings, levels and citations."""
 
-from __future__ import annotations
-
 import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
@@ -26,12 +24,12 @@ from convcheck.rules.source import Node, read_all
 from convcheck.streams import plural
 
 ELSE = "else"
-OTHER = "other"  # in `when`: an attribute value outside its list
-PAIR = "pair"  # in `when`: whether source and destination are in the listed `pairs`
+OTHER = "other"  # an attribute value outside its list
+PAIR = "pair"  # whether source and destination are in the listed `pairs`
 
 
 def read_rule(node: Node, context: Context) -> Rule:
-    """Return a rule. Raises SpecError."""
+    """Return a rule."""
     node.only("name", "level", "cite", "when", "round", "columns", "table", "before", "after")
     level = read_level(node.need("level", "normative, implied, disputed or undefined"))
     cite = read_cite(node.need("cite", "every rule quotes the sentence it rests on"), context)
@@ -39,7 +37,7 @@ def read_rule(node: Node, context: Context) -> Rule:
 
 
 def read_rule_of(node: Node, context: Context, level: Level, cite: Cite) -> Rule:
-    """Return a rule. `cite` is the default of its cells. Raises SpecError."""
+    """Return a rule. `cite` is the default of its cells."""
     columns = node.read("columns", lambda e: _columns(e, context), ())
     width = len(columns[0][1]) if columns else 1
     table = node.need("table")
@@ -62,7 +60,7 @@ def rule_of_all(name: str, outcome: Outcome, cite: Cite, place: Place) -> Rule:
 def read_condition(
     node: Node, context: Context
 ) -> tuple[tuple[tuple[str, frozenset[Value]], ...], bool]:
-    """Return allowed words by key, and whether it is `to: same`. Raises SpecError."""
+    """Return allowed words by key, and whether it is `to: same`."""
     node.only("from", "to", PAIR, *context.attributes)
     conditions: list[tuple[str, frozenset[Value]]] = []
     same = False
@@ -111,16 +109,13 @@ def _row(label: str, node: Node, width: int, default: tuple[Level, Cite], contex
         node.only("cells", "level", "cite")
         default = _defaults(node, default, context)
         whole = node.need("cells")
-    many = isinstance(whole.value, list)
     cells = [_cell(e, default, context) for e in whole.elements()]
-    if not many:
+    if not isinstance(whole.value, list):
         cells *= width
     if len(cells) != width:
-        raise node.error(
-            f"row {label!r} has {plural(len(cells), 'cell')}, the rule has "
-            f"{plural(width, 'column')}",
-            "one cell per column, or a single one for all",
-        )
+        has, wanted = plural(len(cells), "cell"), plural(width, "column")
+        said = f"row {label!r} has {has}, the rule has {wanted}"
+        raise node.error(said, "one cell per column, or a single one for all")
     return Row(label, tuple(cells), node.place)
 
 
@@ -178,5 +173,5 @@ def _citations(value: object) -> Iterator[Cite]:
 
 
 def is_foreign(text: str) -> bool:
-    """Return whether a text has letters that are neither Latin nor Greek."""
+    """Return whether a text has letters neither Latin nor Greek."""
     return any(c.isalpha() and not unicodedata.name(c, "").startswith(_WRITTEN) for c in text)

@@ -1,10 +1,7 @@
-"""Read YAML as strings with places.
+"""Read YAML as strings with places. Duplicate keys, tags and aliases are errors.
 
-YAML's typing turns `-0` into 0, `off` into False and `0x7e` into 126, and drops duplicate keys. So
-scalars stay strings, and duplicate keys, tags and aliases are errors.
+YAML's typing turns `-0` into 0, `off` into False and `0x7e` into 126.
 """
-
-from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
@@ -28,27 +25,27 @@ _LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 class Node:
     """A YAML value with its place."""
 
-    value: str | list[Node] | dict[str, Node]
+    value: "str | list[Node] | dict[str, Node]"
     place: Place
     keys: dict[str, Place] | None = None
 
     def text(self) -> str:
-        """Return a scalar's string. Raises SpecError."""
+        """Return a scalar's string."""
         if not isinstance(self.value, str):
             raise self.error(f"expected a word, found a {self.kind}", "quote it if it is one")
         return self.value
 
-    def items(self) -> dict[str, Node]:
-        """Return a mapping's entries. Raises SpecError."""
+    def items(self) -> "dict[str, Node]":
+        """Return a mapping's entries."""
         if not isinstance(self.value, dict):
             raise self.error(f"expected a mapping, found a {self.kind}", "write {key: value}")
         return self.value
 
-    def elements(self) -> list[Node]:
-        """Return a list's entries. A single value is a list of one."""
+    def elements(self) -> "list[Node]":
+        """Return a list's entries, or a single value."""
         return self.value if isinstance(self.value, list) else [self]
 
-    def listed(self, key: str) -> list[Node]:
+    def listed(self, key: str) -> "list[Node]":
         """Return a key's list, empty if absent."""
         return self.read(key, Node.elements, [])
 
@@ -56,21 +53,21 @@ class Node:
         """Return the words of a key's list, empty if absent."""
         return tuple(each.text() for each in self.listed(key))
 
-    def entries(self, key: str) -> dict[str, Node]:
+    def entries(self, key: str) -> "dict[str, Node]":
         """Return a key's mapping, empty if absent."""
         return self.read(key, Node.items, {})
 
-    def read(self, key: str, reader: Callable[[Node], T], default: R) -> T | R:
+    def read(self, key: str, reader: "Callable[[Node], T]", default: R) -> T | R:
         """Apply a reader to a key's value, if present."""
         found = self.get(key)
         return default if found is None else reader(found)
 
     def says(self, key: str, word: str) -> bool:
-        """Return whether a key is present. Raises SpecError for another word."""
+        """Return whether a key is present; it allows one word."""
         return self.read(key, lambda value: bool(value.word((word,), "word")), False)
 
     def integer(self) -> int:
-        """Return a scalar as an integer. Raises SpecError."""
+        """Return a scalar as an integer."""
         try:
             return int(self.text())
         except ValueError:
@@ -78,13 +75,13 @@ class Node:
             raise self.error(said, "write digits") from None
 
     def flag(self) -> bool:
-        """Return whether a scalar is `yes`. Raises SpecError."""
+        """Return whether a scalar is `yes`."""
         if self.text() not in ("yes", "no"):
             raise self.error(f"expected yes or no, found {self.text()!r}", "write yes or no")
         return self.text() == "yes"
 
     def word(self, allowed: tuple[str, ...], what: str) -> str:
-        """Return an allowed word. Raises SpecError."""
+        """Return an allowed word."""
         if self.text() not in allowed:
             raise self.error(f"unknown {what} {self.text()!r}", meant(self.text(), allowed))
         return self.text()
@@ -98,27 +95,24 @@ class Node:
         """Return an error at this place."""
         return SpecError(message, place=self.place, hint=hint)
 
-    def get(self, key: str) -> Node | None:
-        """Return an entry of a mapping, None if absent."""
+    def get(self, key: str) -> "Node | None":
+        """Return an entry, None if absent."""
         return self.items().get(key)
 
-    def need(self, key: str, hint: str = "") -> Node:
-        """Return an entry of a mapping. Raises SpecError if absent."""
+    def need(self, key: str, hint: str = "") -> "Node":
+        """Return an entry that must be present."""
         found = self.get(key)
         if found is None:
             raise self.error(f"missing `{key}`", hint)
         return found
 
     def only(self, *allowed: str) -> None:
-        """Raise SpecError for unknown keys of a mapping."""
-        if not (unknown := [key for key in self.items() if key not in allowed]):
-            return
+        """Refuse unknown keys."""
         places = self.keys or {}
+        unknown = ((k, places.get(k, self.place)) for k in self.items() if k not in allowed)
         refuse(
-            SpecError(
-                f"unknown key `{key}`", place=places.get(key, self.place), hint=meant(key, allowed)
-            )
-            for key in unknown
+            SpecError(f"unknown key `{key}`", place=place, hint=meant(key, allowed))
+            for key, place in unknown
         )
 
 
@@ -144,12 +138,12 @@ def read_all(read: Callable[[T], R], things: Iterable[T]) -> tuple[R, ...]:
 
 
 def read_yaml(path: Path, name: str, head: Collection[str] = ()) -> Node:
-    """Return a YAML file's root, with `head` read up to these keys. Raises SpecError."""
+    """Return a YAML file's root, with `head` read up to these keys."""
     return parse_yaml(yaml_text(path, name), name, head)
 
 
 def yaml_text(path: Path, name: str) -> str:
-    """Return the text of a YAML file. Raises SpecError."""
+    """Return a YAML file's text."""
     try:
         return read_text(path, MOST_OF_SPEC)
     except (OSError, UnicodeDecodeError) as error:
@@ -159,15 +153,14 @@ def yaml_text(path: Path, name: str) -> str:
 
 
 def parse_yaml(text: str, name: str, head: Collection[str] = ()) -> Node:
-    """Return the root node of YAML text. Raises SpecError."""
+    """Return the root of YAML text."""
     faults: list[SpecError] = []
     try:
         root = _Reader(yaml.parse(text, Loader=_LOADER), name, faults).root(head)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        faults.append(
-            _syntax(error.problem or str(error), Place(name, mark.line + 1 if mark else 0))
-        )
+        place = Place(name, mark.line + 1 if mark else 0)
+        faults.append(_syntax(error.problem or str(error), place))
     except yaml.YAMLError as error:
         faults.append(_syntax(str(error).splitlines()[0], Place(name, 0)))
     except SpecError as error:
@@ -179,9 +172,8 @@ def parse_yaml(text: str, name: str, head: Collection[str] = ()) -> Node:
 def _syntax(problem: str, place: Place) -> SpecError:
     if _TOO_DEEP in problem:
         return _too_deep(place)
-    return SpecError(
-        f"not YAML: {problem}", place=place, hint="check brackets, quotes and indentation"
-    )
+    hint = "check brackets, quotes and indentation"
+    return SpecError(f"not YAML: {problem}", place=place, hint=hint)
 
 
 def _too_deep(place: Place) -> SpecError:

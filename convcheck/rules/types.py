@@ -1,7 +1,5 @@
 """Read types and families of types from dtypes.yaml."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -26,10 +24,10 @@ class Types:
 
     types: Mapping[str, DType]
     sets: Mapping[str, tuple[str, ...]]  # family -> types, in order
-    called: Mapping[str, str]  # family -> its name in reports
+    called: Mapping[str, str]  # family -> name in reports
 
     def names(self, node: Node, pseudo: tuple[str, ...] = ()) -> tuple[str, ...]:
-        """Return types, with families expanded. Raises SpecError."""
+        """Return types, with families expanded."""
         found = read_all(lambda element: self._members(element, pseudo), node.elements())
         return tuple(dict.fromkeys(name for members in found for name in members))
 
@@ -39,14 +37,12 @@ class Types:
             return (word,)
         if word in self.sets:
             return self.sets[word]
-        known = [*self.types, *self.sets, *pseudo]
-        raise node.error(f"unknown type {word!r}", meant(word, known))
+        raise node.error(f"unknown type {word!r}", meant(word, [*self.types, *self.sets, *pseudo]))
 
     def folded(self, names: Iterable[str], known: Collection[str] | None = None) -> list[str]:
         """Return type names with whole families by their name, largest first.
 
-        With `known` types, a family counts if most of it is known and all known members are
-        present.
+        With `known` types, a family counts if most is known and all known members are present.
         """
         left = dict.fromkeys(names)
         found: list[str] = []
@@ -61,7 +57,7 @@ class Types:
 
 
 def read_types(root: Node) -> Types:
-    """Return the types of a dtypes.yaml. Raises SpecError."""
+    """Return the types of a dtypes.yaml."""
     root.only("floats", "integers", "others", "sets", "called")
     types: dict[str, DType] = {}
     for kind, reader in (("floats", _float), ("integers", _integer), ("others", _other)):

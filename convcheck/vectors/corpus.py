@@ -1,6 +1,4 @@
-"""The source of a run's vectors: files, generation in memory, or a user's inputs."""
-
-from __future__ import annotations
+"""The source of vectors: files, generation in memory, or a user's inputs."""
 
 import hashlib
 import json
@@ -44,12 +42,12 @@ class Span:
     apart: tuple[int, ...] = ()
     seed: int | None = None
 
-    def chunk(self, offset: int) -> Span:
+    def chunk(self, offset: int) -> "Span":
         """Return the chunk at an offset."""
         return Span(self.first + offset, min(CHUNK, self.count - offset), seed=self.seed)
 
     def positions(self, case: Case) -> tuple[tuple[int, int]]:
-        """Return the positions of the span's codes, ends included. They share a sign."""
+        """Return its positions, ends included. They share a sign."""
         source = cast(Numeric, case.inputs[0].format)
         ends = [position_of(source, code) for code in (self.first, self.first + self.count - 1)]
         return ((min(ends), max(ends)),)
@@ -66,12 +64,12 @@ class Span:
 
 
 def is_sampled(case: Case) -> bool:
-    """Return whether a case's source is too wide to test all codes."""
+    """Return whether a source is too wide to test all codes."""
     return _bits(case) > _IN_MEMORY
 
 
 def is_swept(case: Case) -> bool:
-    """Return whether the exhaustive tier sweeps the case's source."""
+    """Return whether the exhaustive tier sweeps a source."""
     return _IN_MEMORY < _bits(case) <= SWEPT
 
 
@@ -83,7 +81,7 @@ def _bits(case: Case) -> int:
 
 
 def span_size(case: Case) -> int:
-    """Return the codes of a span in a sweep. They share a sign."""
+    """Return the codes of a span. They share a sign."""
     return min(WHOLE_SPAN, 1 << max(_bits(case) - 1, 0))
 
 
@@ -101,28 +99,24 @@ def sample_spans(number: int, seed: int) -> tuple[Span, ...]:
 
 @dataclass(frozen=True)
 class Corpus:
-    """The vectors of a tier.
-
-    `words` are a user's own inputs as written. With `sweeps`, the exhaustive tier tests sources of
-    up to 32 bits in spans of codes. `samples` counts samples of wider sources.
-    """
+    """The vectors of a tier."""
 
     catalog: Catalog
     tier: Tier
     seed: int
     manifests: tuple[Manifest, ...]  # of the user's specs first
-    words: tuple[str, ...] | None = None
-    sweeps: bool = False
-    samples: int = 0
+    words: tuple[str, ...] | None = None  # a user's inputs
+    sweeps: bool = False  # the exhaustive tier tests sources of up to 32 bits in spans
+    samples: int = 0  # of wider sources
 
-    def only(self, cases: Iterable[Case]) -> Corpus:
+    def only(self, cases: Iterable[Case]) -> "Corpus":
         """Return the corpus reduced to the specs of these cases."""
         ids = dict.fromkeys(case.spec for case in cases)
         manifests = tuple(manifest.only(ids) for manifest in self.manifests)
         return replace(self, catalog=self.catalog.only(ids), manifests=manifests)
 
     def spans(self, case: Case) -> tuple[Span, ...]:
-        """Return the spans of a case that are tested besides its vectors."""
+        """Return a case's spans, tested besides its vectors."""
         if self._is_swept(case):
             return spans(case)
         return sample_spans(self.samples, self.seed) if is_sampled(case) else ()
@@ -141,16 +135,15 @@ class Corpus:
         spec = self.catalog.specs[case.spec]
         if self.words is not None:
             bits = bits_of_words(case.inputs[0].format, self.words)
-            return VectorSet(
-                case, (bits,), evaluate(spec, case, bits), "sampled", form_decision(spec)
-            )
+            due = evaluate(spec, case, bits)
+            return VectorSet(case, (bits,), due, "sampled", form_decision(spec))
         manifest = self._stored_in(case.spec)
         if manifest is None:
             return vectors_of(spec, case, self._tier(case), self.seed)
         return read_vectors(manifest, spec, case, self.catalog.types.types)
 
     def count(self, case: Case) -> int:
-        """Return the number of a case's vectors without making them. Raises VectorError."""
+        """Count a case's vectors without making them. Raises VectorError."""
         if self.words is not None:
             return len(self.words)
         if (manifest := self._stored_in(case.spec)) is not None:
@@ -208,7 +201,7 @@ class Corpus:
 
 
 def open_corpus(catalog: Catalog, tier: Tier, seed: int, folder: Path) -> Corpus:
-    """Return a tier's corpus, with a user's manifests before those in `folder`."""
+    """Return a tier's corpus, a user's manifests before those in `folder`."""
     folders = (*(root / "vectors" for root in catalog.folders), folder)
     found = tuple(read_manifest(one) for one in folders if (one / MANIFEST).exists())
     return Corpus(catalog, tier, seed, found)

@@ -1,7 +1,5 @@
 """Write exports: the folder, and safetensors files."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from pathlib import Path
@@ -22,7 +20,7 @@ MARK = "convcheck-export.json"
 
 
 def check(folder: Path, form: str) -> frozenset[str]:
-    """Return the files that an earlier export left in a folder. Raises UsageError."""
+    """Return an earlier export's files in a folder. Raises UsageError."""
     if not folder.exists():
         return frozenset()
     if not folder.is_dir():
@@ -50,7 +48,7 @@ def _listed(folder: Path, form: str) -> frozenset[str]:
 
 
 def write_export(files: Iterable[tuple[str, bytes]], folder: Path, form: str) -> None:
-    """Write files (name, content), and remove those of an earlier export. Raises UsageError."""
+    """Write files (name, content), and remove an earlier export's. Raises UsageError."""
     before, given = check(folder, form), set[str]()
     _mark(folder, form, before)
     try:
@@ -87,7 +85,7 @@ def why_not(case: Case) -> str:
 
 
 def content(spec: Spec, vectors: Vectors, tier: str, seed: int) -> bytes:
-    """Return the file of one case without texts."""
+    """Return a case's file, without texts."""
     from safetensors.numpy import save
 
     case, decisions = vectors.case, vectors.decisions

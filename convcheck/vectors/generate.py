@@ -1,6 +1,4 @@
-"""Generate the vectors of a tier for a spec."""
-
-from __future__ import annotations
+"""Generate a spec's vectors of a tier."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -19,7 +17,7 @@ from convcheck.vectors.texts import few_texts, text_inputs
 
 
 def form_decision(spec: Spec) -> Decision:
-    """Return the spec's sentence on its output as a decision."""
+    """Return a spec's sentence on its output as a decision."""
     cite, names = spec.output_cite, ("output", "type and shape")
     document = spec.document_of(cite)
     return Decision(*names, "normative", cite.text, document, cite.place, gloss=cite.gloss)
@@ -29,12 +27,12 @@ Rule = tuple[str, str, str]
 
 
 def rule_key(decision: Decision) -> Rule:
-    """Return the name of a decision in a file."""
+    """Return a decision's name in a file."""
     return decision.rule, decision.row, decision.level
 
 
 def rows_of(decisions: Sequence[Decision]) -> dict[Rule, int]:
-    """Return the row of each decision. The first wins."""
+    """Return each decision's row. The first wins."""
     return {rule_key(one): row for row, one in reversed([*enumerate(decisions)])}
 
 
@@ -45,7 +43,7 @@ def call_set(spec: Spec, case: Case, tier: Tier, seed: int = 0) -> CallSet:
 
 
 def expecting(spec: Spec, case: Case, calls: Iterable[Call], coverage: Coverage) -> CallSet:
-    """Return a call set with the expectation of each call."""
+    """Return a call set with each call's expectation."""
     compiled = compile_calls(spec, case)
     rows = rows_of(compiled.decisions)
     asked = tuple(calls)
@@ -89,7 +87,7 @@ def vectors_of(spec: Spec, case: Case, tier: Tier, seed: int = 0) -> Vectors:
 
 
 def count_vectors(spec: Spec, case: Case, tier: Tier, seed: int = 0) -> int:
-    """Return the number of a case's vectors without evaluating expectations."""
+    """Count a case's vectors without evaluating expectations."""
     if case.whole_calls:
         return len(calls_of(spec, case, tier, seed)[0])
     return len(_inputs(spec, case, tier, seed)[0])

@@ -1,6 +1,4 @@
-"""Choose numeric inputs: source values at the destination's boundaries, and next to them."""
-
-from __future__ import annotations
+"""Choose numeric inputs at the destination's boundaries, and next to them."""
 
 import zlib
 from bisect import bisect_right
@@ -19,11 +17,11 @@ from convcheck.numerics.order import around, at, each_once, order_key, signed, s
 from convcheck.vectors.model import Coverage, Tier
 
 Binades = list[tuple[int, int]]  # (first magnitude, number of magnitudes)
-BEYOND = 2  # binades of the grid past max
+BEYOND = 2  # binades past max
 
 
 def boundaries_of(target: Float) -> tuple[Float, int, int]:
-    """Return the boundaries' format, its magnitude past max, and the last of the grid."""
+    """Return the boundaries' format, its magnitude past max, and the grid's last."""
     finer = replace(target, mantissa=target.mantissa + 1, nan="none", infinity=False)
     past = (target.max_magnitude + 1) << 1
     return finer, past, min(past + (BEYOND << finer.mantissa), 2**64 - 1)
@@ -38,7 +36,7 @@ def binades_of(finer: Float, last: int) -> Binades:
 
 
 def within_reach(source: Numeric, finer: Float, binades: Binades) -> Binades:
-    """Return the binades in which the source has values."""
+    """Return binades in which the source has values."""
     least = source.value(int(source.zero)) if isinstance(source, Float) else Fraction(1)
     most = max(source.max, -source.min)
 
@@ -50,8 +48,8 @@ def within_reach(source: Numeric, finer: Float, binades: Binades) -> Binades:
 
 
 _MANY = 512  # binades, more than a 32-bit source has
-_WINDOW = 4  # adjacent binades outside the range, one without a value at most
-_NEAR_ENDS = 64  # binades; a count modulo 64 shows within them
+_WINDOW = 4  # adjacent binades outside the range, at most one without a value
+_NEAR_ENDS = 64  # binades; counts modulo 64 show within
 _STEP = 13  # odd, with small multiples far from powers of two
 MOST = 900  # vectors of a case
 
@@ -60,13 +58,12 @@ I64 = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 
-def left_out(source: Numeric, target: Format, asked: Codes, rng: np.random.Generator) -> Codes:
-    """Return the codes that complete the coverage of exponents.
+def left_out(source: Numeric, target: Format, asked: Codes, rng: "np.random.Generator") -> Codes:
+    """Return codes that complete the coverage of exponents.
 
-    Afterwards, one of any two adjacent binades has a value that is not a power of two. Outside the
-    destination's range, three of any four have one, in both signs. Binades of integers are their
-    lengths. If there are very many binades, every 13th is tested far from the range, so every
-    residue modulo a power of two occurs.
+    Then one of two adjacent binades has a value that is no power of two; outside the destination's
+    range, three of four, in both signs. Binades of integers are their lengths. Of very many, every
+    13th is tested far from the range: every residue modulo a power of two occurs.
     """
     if isinstance(source, Float):
         binades = [one for one in binades_of(source, source.max_magnitude) if one[1] > 1]
@@ -98,7 +95,7 @@ def _missing(beyond: I64, there: Sequence[Mask], step: int) -> list[Mask]:
 
 
 def _beyond_range(source: Numeric, target: Format, count: int) -> I64:
-    """Return each binade's distance from the destination's range, 0 or less inside."""
+    """Return binades' distances from the destination's range, 0 or less inside."""
     low, high = 0, 0
     if isinstance(target, Float):
         low, high = target.lowest_exponent, target.highest_exponent
@@ -140,10 +137,7 @@ def _gaps(there: Mask, outside: Mask) -> Iterator[tuple[int, int]]:
 
 
 def only_dropped(source: Numeric, target: Format) -> Codes:
-    """Return ties with one bit added or subtracted, for each dropped bit.
-
-    The normal binade also has values with one bit added, for directed modes.
-    """
+    """Return ties (and normal values) with one bit changed, for each dropped bit."""
     found = [np.empty(0, source.storage)]
     for turn, low in enumerate(_places(source, target)):
         ties = [] if isinstance(target, Int) and turn == 0 else [(low + 1, True), (low + 3, False)]
@@ -153,7 +147,7 @@ def only_dropped(source: Numeric, target: Format) -> Codes:
 
 
 def _places(source: Numeric, target: Format) -> Iterator[int]:
-    """Yield a boundary, a multiple of four, in a normal and in a subnormal binade."""
+    """Yield a boundary, a multiple of four, in a normal and a subnormal binade."""
     if isinstance(target, Int):
         yield from (4, 0)
     elif isinstance(target, Float):
@@ -194,15 +188,15 @@ def _exponent(exact: Fraction) -> int:
     return exact.numerator.bit_length() - exact.denominator.bit_length()
 
 
-_BUDGET = 240  # edge inputs from the destination's binades, about
+_BUDGET = 240  # edge inputs from binades, about
 _STRIDDEN = 48  # binades with a single probe each
-_VERY_MANY, _NEAR = 512, 64  # binades, and those of them next to 1
-_OUTSIDE = 150  # inputs outside the destination's range, at most
+_VERY_MANY, _NEAR = 512, 64  # binades, and those next to 1
+_OUTSIDE = 150  # inputs outside the range, at most
 _HALVES = 2  # boundaries of a binade with one value
-_LEAST_BETWEEN = Fraction(1, 2**24)  # an intermediate type decides from here on
-_SMALL = 8  # bits of a source that is always exhaustive
-_CARRIED = 24  # random codes of a source whose bits are kept
-_WHOLE = 16  # bits of one that is exhaustive from the boundary tier on
+_LEAST_BETWEEN = Fraction(1, 2**24)  # an intermediate type decides from here
+_SMALL = 8  # bits of an exhaustive source
+_CARRIED = 24  # random codes of kept bits
+_WHOLE = 16  # bits of one exhaustive from the boundary tier on
 
 # Probes in a binade of the finer format: (offset of the boundary, source ulps from it). Odd offsets
 # are midpoints. Directed rounding shows next to a value (0).
@@ -215,7 +209,7 @@ _PROBES = (
 def numeric_inputs(
     source: Numeric, target: Format, tier: Tier, seed: int
 ) -> tuple[Codes, Coverage]:
-    """Return a tier's input codes, sorted by value, and their coverage. Deterministic."""
+    """Return a tier's codes, sorted by value, and their coverage."""
     cached = _few_inputs if tier == "edge" else _many_inputs
     return cached(source, target, tier, seed)
 
@@ -226,7 +220,7 @@ def few_inputs(source: Numeric) -> Codes:
 
 
 def carried_inputs(source: Numeric, seed: int) -> tuple[Codes, Coverage]:
-    """Return edge inputs that tell all bits apart, if they are kept."""
+    """Return edge inputs that tell all bits apart, if kept."""
     if source.bits <= _SMALL:
         return numeric_inputs(source, source, "edge", seed)
     rng = np.random.Generator(np.random.PCG64([seed]))
@@ -259,7 +253,7 @@ def chosen_inputs(source: Numeric, target: Format, tier: Tier, seed: int) -> tup
     return codes, "edge" if edge else beyond_edge(target)
 
 
-# Versions of an operator share inputs. An edge set takes some kilobytes.
+# Versions share inputs. An edge set takes some kilobytes.
 _few_inputs, _many_inputs = (lru_cache(maxsize=n)(chosen_inputs) for n in (1024, 64))
 
 
@@ -286,7 +280,7 @@ def _all_powers(source: Numeric) -> U64:
     return np.concatenate([subnormal, normal])
 
 
-def _powers(source: Numeric, rng: np.random.Generator) -> Codes:
+def _powers(source: Numeric, rng: "np.random.Generator") -> Codes:
     powers = _all_powers(source)
     near = np.concatenate([powers, powers + np.uint64(1), powers - np.uint64(1)])
     random = rng.integers(0, top(source), 4096, np.uint64, endpoint=True)
@@ -294,7 +288,7 @@ def _powers(source: Numeric, rng: np.random.Generator) -> Codes:
     return np.concatenate([signed(source, inside, np.full(len(inside), s)) for s in (False, True)])
 
 
-def _sample(source: Numeric, rng: np.random.Generator) -> Codes:
+def _sample(source: Numeric, rng: "np.random.Generator") -> Codes:
     powers = _all_powers(source)
     powers = powers[:: max(1, len(powers) // 24)]
     turn = np.array([0, 1, 0, -1])[np.arange(len(powers)) % 4].astype(np.uint64)
@@ -323,7 +317,7 @@ def _powers_within(source: Numeric, target: Float | Int, asked: Codes) -> Codes:
     return np.concatenate([one, other])
 
 
-def _all_of_float(source: Numeric, target: Float, rng: np.random.Generator) -> Codes:
+def _all_of_float(source: Numeric, target: Float, rng: "np.random.Generator") -> Codes:
     finer, past, last = boundaries_of(target)
     if target.bits <= _WHOLE:
         magnitudes = np.arange(last + 1, dtype=np.uint64)
@@ -337,12 +331,8 @@ def _all_of_float(source: Numeric, target: Float, rng: np.random.Generator) -> C
     return around(source, decode_magnitudes(finer, magnitudes))
 
 
-def _edge_of_float(source: Numeric, target: Float, rng: np.random.Generator) -> Codes:
-    """Return rotating probes in every reachable binade, within the budget.
-
-    Landmark binades get every probe. A binade with one value gets one just past its midpoint, the
-    only place where an intermediate type may fail.
-    """
+def _edge_of_float(source: Numeric, target: Float, rng: "np.random.Generator") -> Codes:
+    """Return rotating probes in every reachable binade, within the budget, all in landmarks."""
     finer, past, last = boundaries_of(target)
     every = binades_of(finer, last)
     notable = {every[index] for index in _notable(every, finer)}
@@ -358,6 +348,7 @@ def _edge_of_float(source: Numeric, target: Float, rng: np.random.Generator) -> 
         for cycle, number in (divmod(turn, len(_PROBES)) for turn in turns):
             offset, ulps = _PROBES[number]
             chosen.append((start + offset % size, ulps, (cycle + number) % 2 == 1))
+        # just past the only midpoint, where alone an intermediate type may fail
         if size == _HALVES and (turns or finer.value(start) == _LEAST_BETWEEN):
             chosen.append((start + 1, 1, turn % 2 == 1))
     around_max = [(past + d, ulps, s) for d in range(-3, 3) for ulps in (-1, 0, 1) for s in (0, 1)]
@@ -424,7 +415,7 @@ def _lengths(source: Numeric, target: Int) -> Codes:
     return at(source, numbers, np.zeros(len(signs), np.int64), signs)
 
 
-def _residues(source: Int, target: Int, edge: bool, rng: np.random.Generator) -> Codes:
+def _residues(source: Int, target: Int, edge: bool, rng: "np.random.Generator") -> Codes:
     if source.bits <= target.bits:
         return np.empty(0, source.storage)
     border = 1 << (target.bits - 1)

@@ -1,6 +1,4 @@
-"""Write inputs as lines and read answers back: codes in hexadecimal, texts as JSON strings."""
-
-from __future__ import annotations
+"""Write inputs as lines, read answers back: hexadecimal codes, texts as JSON strings."""
 
 import json
 import re
@@ -21,7 +19,7 @@ _HEX = re.compile(r"(0[xX])?[0-9a-fA-F]+")
 
 
 def lines(vectors: VectorSet) -> Iterator[str]:
-    """Yield one input per line, without line ends."""
+    """Yield a line per input, without line ends."""
     fmt = vectors.case.inputs[0].format
     words = words_of_bits(fmt, vectors.inputs[0])
     return map(canonical, words) if isinstance(fmt, Text) else iter(words)
@@ -44,11 +42,8 @@ def _decoded(data: bytes, file: str) -> Sequence[str]:
         try:
             found.append(line.decode("utf-8").removesuffix("\r"))
         except UnicodeDecodeError:
-            raise UsageError(
-                f"not UTF-8: {line[:40]!r}",
-                place=Place(file, number),
-                hint="write text, a line an answer, not raw bytes",
-            ) from None
+            place, hint = Place(file, number), "write text, a line an answer, not raw bytes"
+            raise UsageError(f"not UTF-8: {line[:40]!r}", place=place, hint=hint) from None
     return found
 
 

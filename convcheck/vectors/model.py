@@ -1,7 +1,5 @@
 """A case with its inputs and expectations."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
@@ -13,7 +11,7 @@ from convcheck.numerics.number import Bits
 from convcheck.rules.model import Case
 from convcheck.semantics.expected import Among, Call, Decision, Expected, ExpectedCall
 
-GENERATOR = 11  # increment when the selection of inputs changes
+GENERATOR = 11  # increment when selections change
 Tier = Literal["edge", "boundary", "exhaustive"]
 Coverage = Literal["edge", "boundary-complete", "sampled", "exhaustive", "partial"]
 COVERAGES: tuple[Coverage, ...] = get_args(Coverage)
@@ -21,11 +19,7 @@ COVERAGES: tuple[Coverage, ...] = get_args(Coverage)
 
 @dataclass(frozen=True)
 class VectorSet:
-    """A case's inputs, sorted by value, with their expectations.
-
-    `inputs` has an array of codes or texts for each input, shape (n,). `form` decides on an
-    answer's type and shape.
-    """
+    """A case's inputs, sorted by value: codes or texts of each input, shape (n,)."""
 
     case: Case
     inputs: tuple[Bits, ...]
@@ -46,7 +40,7 @@ class VectorSet:
         """The row that decides each element."""
         return self.expected.rows
 
-    def take(self, index: NDArray[np.intp]) -> VectorSet:
+    def take(self, index: NDArray[np.intp]) -> "VectorSet":
         """Return some of the elements."""
         inputs = tuple(tensor[index] for tensor in self.inputs)
         return replace(self, inputs=inputs, expected=self.expected.take(index))
@@ -54,7 +48,7 @@ class VectorSet:
 
 @dataclass(frozen=True)
 class CallSet:
-    """A case's whole calls with their expectations, whose rows index `decisions`."""
+    """A case's whole calls with expectations, whose rows index `decisions`."""
 
     case: Case
     calls: tuple[Call, ...]
@@ -63,8 +57,7 @@ class CallSet:
     coverage: Coverage
     form: Decision  # on an answer's type and shape
     among: Among | None = None  # a further constraint on elements
-    #: axis and block size by which other inputs broadcast to the first
-    along: tuple[int, int] | None = None
+    along: tuple[int, int] | None = None  # axis and block size of broadcasting others
 
     def __len__(self) -> int:
         return len(self.calls)
@@ -74,7 +67,7 @@ class CallSet:
         """The row that decides each call."""
         return np.array([expected.row for expected in self.expected], np.int16)
 
-    def take(self, index: Iterable[int]) -> CallSet:
+    def take(self, index: Iterable[int]) -> "CallSet":
         """Return some of the calls."""
         index = list(index)
         calls = tuple(self.calls[i] for i in index)

@@ -4,13 +4,11 @@ Sample i depends only on (source, target, seed, i). Four kinds alternate:
 
 - a random value in a binade of the source, cycling through all binades and zero;
 - a random boundary of the destination, 0 to 2 source ulps to either side;
-- a random bit pattern, which includes NaNs, infinities and out-of-range values;
+- a random bit pattern;
 - a random boundary plus up to 2^k ulps, at eight scales up to half the distance to the next.
 
-For booleans and texts only the first and third kind alternate.
+For booleans and texts, only the first and third alternate.
 """
-
-from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator
@@ -28,12 +26,12 @@ from convcheck.vectors.inputs import boundaries_of
 
 SEQUENCE = 2  # increment when the samples change
 U64 = NDArray[np.uint64]
-_BLOCK = 1 << 15  # samples in a batch, which fits the CPU cache
+_BLOCK = 1 << 15  # samples that fit the CPU cache
 _LEADING = 1 << 63
 _WORD = (1 << 64) - 1
 _GOLDEN = 0x9E3779B97F4A7C15
 _STATES = np.arange(_BLOCK, dtype=np.uint64) * np.uint64(_GOLDEN)
-_BEYOND = 2  # binades past a destination that count as its own
+_BEYOND = 2  # binades past a destination, as its own
 _NEAR = (0, 1, -1, 0, 2, -2)  # ulps from a boundary
 _SCALES = 8
 
@@ -47,14 +45,14 @@ class _Place(NamedTuple):
 
 
 class _Row(NamedTuple):
-    """The recipe of a sample: its code is ``(r & mask) + start`` for a random word r."""
+    """A recipe: the code is ``(r & mask) + start`` for a random word r."""
 
     mask: int
     start: int
 
 
 def samples(source: Numeric, target: Format, seed: int, first: int, count: int) -> Codes:
-    """Return samples from `first` on: codes, shape (count,). Raises ValueError for negatives."""
+    """Return samples from `first` on: codes, shape (count,)."""
     if first < 0 or count < 0:
         raise ValueError(f"samples have no negative numbers: first {first}, count {count}")
     codes = np.empty(count, source.storage)
@@ -63,7 +61,7 @@ def samples(source: Numeric, target: Format, seed: int, first: int, count: int) 
 
 
 def put_samples(codes: Codes, source: Numeric, target: Format, seed: int, first: int) -> None:
-    """Fill an array with the samples from `first` on."""
+    """Fill an array with samples from `first` on."""
     masks, starts = _rows(source, target)
     content = f"{text_of_format(source)} {text_of_format(target)} {seed}".encode()
     key = int.from_bytes(hashlib.blake2b(content, digest_size=8).digest(), "little")
@@ -84,7 +82,7 @@ def put_samples(codes: Codes, source: Numeric, target: Format, seed: int, first:
 
 
 def _put_words(z: U64, key: int, index: int) -> None:
-    """Fill z with outputs of splitmix64 (Steele, Lea and Flood, 2014) from `index` on."""
+    """Fill z with splitmix64 (Steele, Lea and Flood, 2014) from `index` on."""
     np.add(_STATES[: len(z)], np.uint64((key + _GOLDEN * (index + 1)) & _WORD), out=z)
     high = z >> np.uint64(30)
     for shift, factor in ((27, 0xBF58476D1CE4E5B9), (31, 0x94D049BB133111EB)):
@@ -117,7 +115,7 @@ def _turns(source: Numeric, target: Format) -> Iterator[list[_Row]]:
     else:
         wanted = _of_integer(target) if isinstance(source, Float) else _of_wrapping(target)
     places = [p for p in wanted if (p.exponent in exponents if p.lead else zero)] or own
-    # an unsigned destination has boundaries below zero only next to it, or from wrapping
+    # an unsigned destination's boundaries below zero are next to it, or from wrapping
     always = target.signed or not isinstance(source, Float)
     signs = [always or (isinstance(target, Int) and place.exponent <= 0) for place in places]
     rows = [_row(source, place, 0) for place in places]
@@ -147,7 +145,7 @@ def _row(source: Numeric, place: _Place, scale: int) -> _Row:
 
 def _moved(source: Numeric, row: _Row, by: int) -> _Row:
     mask, last = row.mask, top(source)
-    while row.start + mask > last:  # the source may have only part of the last binade
+    while row.start + mask > last:  # a source may lack part of the last binade
         mask ^= 1 << (mask.bit_length() - 1)
     return _Row(mask, max(min(row.start + by, last - mask), 0))
 

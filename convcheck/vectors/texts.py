@@ -1,6 +1,4 @@
-"""Choose text inputs for conversions from string."""
-
-from __future__ import annotations
+"""Choose texts for conversions from string."""
 
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, localcontext
 from fractions import Fraction
@@ -12,7 +10,7 @@ from convcheck.numerics.number import Texts
 from convcheck.vectors.inputs import Binades, binades_of, boundaries_of
 from convcheck.vectors.model import Coverage, Tier
 
-_DIGITS = 20  # specs call longer literals undefined
+_DIGITS = 20  # longer literals are undefined
 _HALVES = 2  # boundaries of a binade with one value
 # A midpoint with a relative error of 2^-n is a midpoint again in bfloat16, float16 and float32, in
 # this order, but not in a more precise one of them.
@@ -37,10 +35,8 @@ def text_inputs(target: Format, tier: Tier, seed: int) -> tuple[Texts, Coverage]
         texts += _boundary_literals(target, tier, seed)
     elif isinstance(target, Int):
         texts += _integer_literals(target)
-    unique = list(dict.fromkeys(texts))
-    array = np.empty(len(unique), object)
-    array[:] = unique
-    return array, "edge" if tier == "edge" else "sampled"
+    unique = np.array(list(dict.fromkeys(texts)), object)
+    return unique, "edge" if tier == "edge" else "sampled"
 
 
 def few_texts() -> Texts:
@@ -75,7 +71,7 @@ def _boundary_literals(target: Float, tier: Tier, seed: int) -> list[str]:
     return literals + _one_a_binade(finer, binades_of(finer, last), rng)
 
 
-def _one_a_binade(finer: Float, binades: Binades, rng: np.random.Generator) -> list[str]:
+def _one_a_binade(finer: Float, binades: Binades, rng: "np.random.Generator") -> list[str]:
     """Return a literal between boundaries in every nth binade, two if it has one value."""
     stride = -(-len(binades) // _BINADES)
     literals = []
@@ -110,14 +106,14 @@ def _beside(finer: Float, magnitude: int, target: Float) -> list[str]:
 
 
 def _beside_float32(finer: Float, target: Float) -> list[str]:
-    """Return literals just past a tie of float32, where rounding via float64 hits a boundary."""
+    """Return literals just past a tie of float32, where float64 would hit a boundary."""
     if target.mantissa >= _FLOAT32:
         return []
     literals = []
     one = target.bias << finer.mantissa
     for boundary in map(finer.value, (one, one + 1, one + 3)):
         step = Fraction(2 if boundary >= 2 else 1, 1 << (_FLOAT32 + 1))
-        # Below a power of two, float32 values are twice as dense.
+        # Below a power of two, values are twice as dense.
         below = step / 2 if boundary == 1 else step
         literals.append(str(_divide(boundary - below, ROUND_FLOOR)))
         literals.append(str(_divide(boundary + step, ROUND_CEILING)))

@@ -1,7 +1,5 @@
 """Read the body of a spec. `semantics.body` and `vectors.body` list the same bodies."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from pkgutil import resolve_name
 
@@ -9,19 +7,19 @@ from convcheck.rules.attributes import Context
 from convcheck.rules.model import Body
 from convcheck.rules.source import Node
 
-# Body -> its reader, imported on use, because most commands need only one.
+# Body -> its reader, imported on use: most commands need one.
 READERS: Mapping[str, str] = {
     "table": "convcheck.rules.body.table:read_table",
     "matrix": "convcheck.rules.body.matrix:read_matrix",
     "formula": "convcheck.rules.body.formula:read_formula",
     "steps": "convcheck.rules.body.steps:read_steps",
 }
-# Keys of a spec file, one for each body. A file without any of them is a table.
+# A spec file without any is a table.
 KEYS = tuple(name for name in READERS if name != "table")
 
 
 def read_body(root: Node, context: Context) -> Body:
-    """Return a spec file's body. Raises SpecError."""
+    """Return a body."""
     found = [key for key in KEYS if root.get(key)]
     if len(found) > 1:
         said = f"there is already a {found[0]} here"

@@ -1,7 +1,5 @@
 """Read `formula` of a spec file: length, elements and readings of a sequence (docs/specs.md)."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -30,14 +28,14 @@ _PLACING = ("before", "after")  # for files that extend another
 
 @dataclass(frozen=True)
 class When:
-    """A condition on types. An absent part allows all."""
+    """A condition on types; an absent part allows all."""
 
     to: TypeNames | None = None  # on the output
     all: TypeNames | None = None
     any: TypeNames | None = None
 
     def holds(self, inputs: Sequence[DType], output: DType) -> bool:
-        """Return whether the condition allows these types."""
+        """Return whether it allows these types."""
         names = {dtype.name for dtype in inputs}
         return (
             (self.to is None or output.name in self.to)
@@ -66,7 +64,7 @@ class AskedCalls:
 
 @dataclass(frozen=True)
 class FormulaExample:
-    """An example of the text: inputs and the resulting sequence."""
+    """An example of the text: inputs and sequence."""
 
     inputs: tuple[DType, ...]
     output: DType
@@ -77,21 +75,21 @@ class FormulaExample:
 
 @dataclass(frozen=True)
 class FormulaWay:
-    """A way to compute the length or the elements."""
+    """A computation of the length or the elements."""
 
     expression: Expression
-    arithmetic: DType | str  # the type of the computation, 'exact' or 'output'
-    running: bool  # whether it is a recurrence, not a product
-    converted: bool  # whether arguments are converted to the output's type first
-    conversions: tuple[DType, ...]  # the types that the expression converts to
-    name: str  # '' if the other fields describe it
+    arithmetic: DType | str  # or 'exact', 'output'
+    running: bool  # a recurrence, not a product
+    converted: bool  # arguments are first converted to the output's type
+    conversions: tuple[DType, ...]  # of the expression
+    name: str  # '' if other fields describe it
     cite: Cite
 
     @cached_property
     def _hash(self) -> int:
         return hash((self.expression, self.arithmetic, self.running, self.converted, self.name))
 
-    def __hash__(self) -> int:  # many caches use these as keys
+    def __hash__(self) -> int:  # a key of many caches
         return self._hash
 
     def __str__(self) -> str:
@@ -109,7 +107,7 @@ class Undefined:
     #: 'not scalar', 'not finite' or '-0' (of any argument), 'overflow' (of an argument into an
     #: integer output, or in any reading), or 'zero' (`argument` in the output's type)
     when: str
-    argument: str  # the argument that is zero, else ''
+    argument: str  # that is zero, else ''
     level: Level
     cite: Cite
     place: Place
@@ -120,7 +118,7 @@ class Interval:
     """The sentence that no element reaches the limit. Rounding adds a reading that ends before."""
 
     limit: str
-    step: str  # the argument whose sign is the direction
+    step: str  # whose sign is the direction
     cite: Cite
 
 
@@ -133,16 +131,15 @@ class FormulaRule:
     level: Level  # if no element is rounded
     agreed: Level  # if elements are rounded and all readings agree
     cite: Cite  # on the elements
-    differing: Cite  # on the difference of readings
-    #: whether an answer between the readings, widened by one ulp, is tolerated
-    between: bool
+    differing: Cite  # on their difference
+    between: bool  # an answer between the readings, widened by one ulp, is tolerated
     readings: tuple[tuple[FormulaWay, FormulaWay], ...]  # (length, element)
     place: Place
 
 
 @dataclass(frozen=True)
 class Formula(Body):
-    """The formula body. Expressions use the inputs' names."""
+    """A formula body. Expressions use the inputs' names."""
 
     name = "formula"
     arguments: tuple[str, ...]
@@ -150,7 +147,7 @@ class Formula(Body):
     length_cite: Cite
     element: Expression  # of INDEX
     next: Expression | None  # of LAST, None without a recurrence
-    to_float: tuple[str, ...]  # rounding modes, each a reading
+    to_float: tuple[str, ...]  # modes, each a reading
     to_integer: str
     convert_cite: Cite
     interval: Interval | None
@@ -161,7 +158,7 @@ class Formula(Body):
     place: Place
 
     def check(self, spec: Spec, node: Node, types: Mapping[str, DType]) -> None:
-        """Check for numeric scalars, one output, and calls of numbers. Raises SpecError."""
+        """Check for numeric scalars, one output, and calls of numbers."""
         check_layouts(spec, node)
         if at := node.get("rules"):
             raise at.error("a formula does not use these rules", "write them under `formula`")
@@ -193,7 +190,7 @@ class _Scope:
 
 
 def read_formula(root: Node, context: Context) -> Formula:
-    """Return a spec file's formula. Raises SpecError."""
+    """Return a formula."""
     node = root.need("formula")
     node.only(
         "length", "length-cite", "element", "next", "convert", "interval", "undefined", "rules",
@@ -284,28 +281,24 @@ def _pairs(node: Node, scope: _Scope) -> Iterator[tuple[FormulaWay, FormulaWay]]
 
 def _ways(
     node: Node, of: Literal["length", "element"], cite: Cite, scope: _Scope
-) -> list[FormulaWay]:
+) -> Iterator[FormulaWay]:
     node.only("in", "by", "of", "is", "name", "cite")
     types = scope.context.types.types
     cite = node.read("cite", lambda e: read_cite(e, scope.context), cite)
     start = node.read("of", lambda e: e.word(("given", "converted"), "word"), "given")
     forms = [e.word((PRODUCT, RECURRENCE), "form") for e in node.listed("by")] or [PRODUCT]
     words = [e.word((EXACT, OUTPUT, *types), "arithmetic") for e in node.need("in").elements()]
-    ways = []
     for word, form in product(words, forms):
         said = _expression(node, of, form, scope)
-        ways.append(
-            FormulaWay(
-                said,
-                types.get(word, word),
-                form == RECURRENCE,
-                start == "converted",
-                tuple(types[name] for name in sorted(conversions_in(said))),
-                node.read("name", Node.text, ""),
-                cite,
-            )
+        yield FormulaWay(
+            said,
+            types.get(word, word),
+            form == RECURRENCE,
+            start == "converted",
+            tuple(types[name] for name in sorted(conversions_in(said))),
+            node.read("name", Node.text, ""),
+            cite,
         )
-    return ways
 
 
 def _expression(node: Node, of: str, form: str, scope: _Scope) -> Expression:

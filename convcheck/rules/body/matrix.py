@@ -1,7 +1,5 @@
 """Read `matrix` of a spec file: the common types of two inputs (docs/specs.md)."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
@@ -16,11 +14,11 @@ from convcheck.rules.source import Node
 from convcheck.rules.types import RUNTIMES
 from convcheck.streams import meant, plural
 
-LARGEST = 1 << 16  # elements of a tensor, by the numbers in its layout
+LARGEST = 1 << 16  # elements of a tensor
 
 
 def check_layouts(spec: Spec, node: Node, optional: Collection[str] = ()) -> None:
-    """Raise SpecError for a layout that is too large or lacks an input."""
+    """Refuse a layout that is too large or lacks an input."""
     if spec.likes:
         raise node.need("type-only").error("every input of a whole call counts", "leave it out")
     if not spec.layouts:
@@ -39,7 +37,7 @@ def check_layouts(spec: Spec, node: Node, optional: Collection[str] = ()) -> Non
 
 
 def check_one_output(spec: Spec, node: Node) -> None:
-    """Raise SpecError unless a spec has exactly one output."""
+    """Refuse other than one output."""
     if len(spec.outputs) != 1:
         said = f"{plural(len(spec.outputs), 'output')} instead of 1"
         raise node.need("outputs").error(said, "NAME: TYPES")
@@ -52,7 +50,7 @@ def wrong_type(node: Node, variable: str, dtype: DType, said: str) -> SpecError:
 
 
 def check_numbers(words: Iterable[Node], types: Mapping[str, DType]) -> None:
-    """Raise SpecError for words that are not numbers."""
+    """Refuse words that are not numbers."""
     wide = types["float64"].format
     assert not isinstance(wide, Text)  # noqa: S101
     for at in words:
@@ -70,7 +68,7 @@ _RULING_KEYS = ("level", "cite", "accepted", "refused", "disputed")
 
 @dataclass(frozen=True)
 class Ruling:
-    """The level and the citation of a cell."""
+    """Level and citation of a cell."""
 
     level: Level
     cite: Cite
@@ -78,7 +76,7 @@ class Ruling:
 
 @dataclass(frozen=True)
 class CellReading:
-    """A reading of a cell: accept or refuse."""
+    """A reading: accept or refuse."""
 
     name: str
     refused: bool
@@ -87,7 +85,7 @@ class CellReading:
 
 @dataclass(frozen=True)
 class CellAnswer:
-    """The answer of a cell: one reading, or two disputed ones."""
+    """An answer: one reading, or two disputed ones."""
 
     ruling: Ruling
     readings: tuple[CellReading, ...]  # 'accept' and 'refuse' if disputed
@@ -97,10 +95,10 @@ class CellAnswer:
 class MatrixCell:
     """The common type of a pair."""
 
-    gives: str  # a type's name, or a target such as '$u64'
+    gives: str  # a type, or a target such as '$u64'
     free: CellAnswer  # if the attributes allow everything
     guarded: CellAnswer  # otherwise
-    text: str  # as written in the spec file
+    text: str  # as written
     place: Place
 
 
@@ -109,9 +107,8 @@ class MatrixTable:
     """A table of a matrix: a triangle, or a square with ranks."""
 
     name: str
-    #: attribute -> values for which the table applies
-    when: tuple[tuple[str, frozenset[Value]], ...]
-    ranks: tuple[str, ...]  # of a square's rows and columns, empty for a triangle
+    when: tuple[tuple[str, frozenset[Value]], ...]  # attribute -> values
+    ranks: tuple[str, ...]  # of a square's rows and columns
     types: tuple[str, ...]
     cells: Mapping[tuple[str, str], MatrixCell]  # (row type, column type) -> cell
     place: Place
@@ -130,20 +127,18 @@ class MatrixExample:
 
 @dataclass(frozen=True)
 class Matrix(Body):
-    """Tables in order, and what their cells refer to."""
+    """Tables, and what their cells refer to."""
 
     name = "matrix"
     gives_types = True
-    #: attribute values that allow what `!` marks
-    refused_unless: tuple[tuple[str, str], ...]
-    targets: Mapping[str, str]  # '$u64' -> the attribute that names the type
-    #: type by its name in cells
-    named: Mapping[str, DType]  # types by the spelling of the spec's runtime
+    refused_unless: tuple[tuple[str, str], ...]  # that allow what `!` marks
+    targets: Mapping[str, str]  # '$u64' -> the attribute with the type
+    named: Mapping[str, DType]  # by the spelling of the spec's runtime
     tables: tuple[MatrixTable, ...]  # the first with a pair decides
     examples: tuple[MatrixExample, ...]
 
     def check(self, spec: Spec, node: Node, types: Mapping[str, DType]) -> None:
-        """Check for two inputs and outputs in all layouts. Raises SpecError."""
+        """Check for two inputs and outputs in all layouts."""
         check_layouts(spec, node)
         for key, tensors in (("inputs", spec.inputs), ("outputs", spec.outputs)):
             if len(tensors) != 2:
@@ -173,12 +168,12 @@ class _Names:
 
 
 def read_matrix(node: Node, context: Context) -> Matrix:
-    """Return a spec file's matrix. Raises SpecError."""
+    """Return a matrix."""
     body = node.need("matrix")
     body.only("names", "refused-unless", "targets", "tables")
     runtime = body.need("names", "whose spelling of types is used").word(RUNTIMES, "runtime")
     named: dict[str, DType] = {}
-    # a user's type does not override the name of a built-in one
+    # a user's type does not override a built-in name
     for dtype in context.types.types.values():
         named.setdefault(dtype.name_in(runtime), dtype)
     named.pop("", None)

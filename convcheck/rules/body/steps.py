@@ -1,7 +1,5 @@
 """Read `steps` of a spec file: arithmetic and conversions (docs/specs.md)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -52,40 +50,36 @@ class Branch:
 
 @dataclass(frozen=True)
 class StepsLine:
-    """A line: an expression, or the conversion of an earlier line."""
+    """An expression, or the conversion of an earlier line."""
 
     name: str
     be: Expression | None = None  # None for a conversion
-    needs: str = ""  # the optional input of the expression, or ''
+    needs: str = ""  # its optional input, or ''
     otherwise: Expression | None = None  # the expression without that input
-    source: str = ""  # the line or input to convert, '' for an expression
+    source: str = ""  # what to convert, '' for an expression
     rule: str = ""
-    to: str = ""  # the attribute that names the target type
+    to: str = ""  # the attribute with the target type
     targets: tuple[tuple[str, DType], ...] = ()  # its values -> types
     place: Place = field(kw_only=True)
-    #: the output types of the expression, None for all
-    only: TypeNames | None = field(default=None, metadata=LATER)
-    #: the expression for other outputs
-    elsewhere: Expression | None = field(default=None, metadata=LATER)
-    exact: bool = field(default=False, metadata=LATER)  # whether it has no rounding
+    only: TypeNames | None = field(default=None, metadata=LATER)  # output types, None for all
+    elsewhere: Expression | None = field(default=None, metadata=LATER)  # for other outputs
+    exact: bool = field(default=False, metadata=LATER)  # it has no rounding
     #: the operand is rounded to it (to odd), by default to the arithmetic's type
     taken_as: DType | None = field(default=None, metadata=LATER)
-    #: set by a cause, as `conversions`
-    through: tuple[Hop, ...] = field(default=(), metadata=LATER)
+    through: tuple[Hop, ...] = field(default=(), metadata=LATER)  # set by a cause
     conversions: tuple[DType, ...] = field(default=(), metadata=LATER)
-    #: the first whose condition holds replaces the expression
-    branches: tuple[Branch, ...] = field(default=(), metadata=LATER)
+    branches: tuple[Branch, ...] = field(default=(), metadata=LATER)  # first to hold replaces `be`
 
     @property
     def expressions(self) -> tuple[Expression, ...]:
-        """All expressions of the line, with those of conditions."""
+        """All its expressions, with those of conditions."""
         found = [self.be, self.otherwise, self.elsewhere]
         for branch in self.branches:
             found += [branch.condition.left, branch.condition.right, branch.be]
         return tuple(one for one in found if one)
 
-    def for_output(self, output: DType, *, given: bool) -> StepsLine:
-        """Return the line for an output type, with or without its optional input."""
+    def for_output(self, output: DType, *, given: bool) -> "StepsLine":
+        """Return it for an output type, with or without its optional input."""
         if self.be is None or (self.only is None and not self.needs):
             return self
         if self.only is not None and output.name not in self.only:
@@ -99,26 +93,20 @@ class StepsReading:
 
     name: str
     within: tuple[tuple[str, DType], ...]  # type of the first input -> type of operations
-    once: frozenset[str]  # lines that are rounded once at the end
-    narrow: frozenset[str]  # lines that are rounded to the type of the first input
+    once: frozenset[str]  # lines rounded once at the end
+    narrow: frozenset[str]  # lines rounded to the first input's type
     cite: Cite
     place: Place
-    #: the type of operations for all inputs
-    fixed: DType | None = field(default=None, metadata=LATER)
+    fixed: DType | None = field(default=None, metadata=LATER)  # of operations, for any input
     exact: bool = field(default=False, metadata=LATER)
-    #: the input or output with the type of operations, '' for the first input
-    of: str = field(default="", metadata=LATER)
-    #: the attribute that names the type of operations
-    by: str = field(default="", metadata=LATER)
-    #: its values -> types
-    named: tuple[tuple[str, DType], ...] = field(default=(), metadata=LATER)
-    #: inputs that are rounded first
-    operands: tuple[str, ...] = field(default=(), metadata=LATER)
+    of: str = field(default="", metadata=LATER)  # input or output with that type, '' for the first
+    by: str = field(default="", metadata=LATER)  # the attribute that names it
+    named: tuple[tuple[str, DType], ...] = field(default=(), metadata=LATER)  # its values -> types
+    operands: tuple[str, ...] = field(default=(), metadata=LATER)  # inputs rounded first
     whole: str = field(default=NEAREST, metadata=LATER)  # the mode of ``round(x)``
-    #: whether wider values within an ulp of a tie of ``round(x)`` are undefined
+    #: wider values within an ulp of a tie of ``round(x)`` are undefined
     open_near_ties: bool = field(default=False, metadata=LATER)
-    #: source type of exact values, unless the line has one
-    taken_as: DType | None = field(default=None, metadata=LATER)
+    taken_as: DType | None = field(default=None, metadata=LATER)  # source of exact values
 
     def type_for(self, case: Case, types: Mapping[str, DType]) -> DType | None:
         """Return the type of operations, None for exact. `types`: of inputs and output, by name."""
@@ -133,7 +121,7 @@ class StepsReading:
 
 @dataclass(frozen=True)
 class OpenElements:
-    """Elements that a text leaves undefined, by the value of an input."""
+    """Elements left undefined, by the value of an input."""
 
     name: str
     input: str
@@ -141,11 +129,10 @@ class OpenElements:
     where: tuple[tuple[str, TypeNames], ...]  # input or output -> types
     cite: Cite
     place: Place
-    #: whether only the sign of a zero output is free
-    sign_only: bool = field(default=False, metadata=LATER)
+    sign_only: bool = field(default=False, metadata=LATER)  # only the sign of a zero output is free
 
     def is_said_of(self, types: Mapping[str, DType]) -> bool:
-        """Return whether it applies to these types of inputs and output."""
+        """Return whether it applies to types of inputs and output."""
         return self.input in types and all(
             name in types and types[name].name in known for name, known in self.where
         )
@@ -155,7 +142,7 @@ class OpenElements:
 class ValuesOf:
     """The values that the output may have for certain inputs."""
 
-    line: str  # the line of the conversion to their type
+    line: str  # that converts to their type
     where: Words
     cite: Cite
     place: Place
@@ -163,9 +150,9 @@ class ValuesOf:
 
 @dataclass(frozen=True)
 class Along:
-    """The attributes that define how other inputs broadcast to the first."""
+    """The attributes of how other inputs broadcast to the first."""
 
-    axis: str  # an attribute, for an axis of the first input
+    axis: str  # the attribute for an axis of the first input
     default: int
     block: str  # the attribute for the block size, or ''
 
@@ -177,7 +164,7 @@ class Along:
 
 @dataclass(frozen=True)
 class Outside:
-    """Layouts, first input types and attribute values that a text excludes."""
+    """Excluded layouts, first input types and attribute values."""
 
     name: str
     layouts: frozenset[str]
@@ -187,7 +174,7 @@ class Outside:
     place: Place
 
     def has(self, layout: Layout, case: Case) -> bool:
-        """Return whether a case is excluded."""
+        """Return whether it excludes a case."""
         said = dict(case.attributes)
         return (
             layout.name in self.layouts
@@ -198,17 +185,16 @@ class Outside:
 
 @dataclass(frozen=True)
 class StepsExample:
-    """An example: inputs and outputs as words, or their shapes only."""
+    """An example: inputs and outputs as words, or their shapes."""
 
-    types: tuple[str, ...]  # of the inputs, or of the first if it implies the others
+    types: tuple[str, ...]  # of the inputs, or the first if it implies the others
     layout: str
     attributes: Attributes
     shapes: tuple[tuple[str, Sizes], ...]
-    #: input -> its elements as words, in C order
-    values: tuple[tuple[str, tuple[str, ...]], ...]
-    gives: tuple[str, ...]  # the output's elements as words, or its dimensions
+    values: tuple[tuple[str, tuple[str, ...]], ...]  # input -> its elements as words, in C order
+    gives: tuple[str, ...]  # elements as words, or dimensions
     place: Place
-    to: str = ""  # the output's type, '' if the inputs imply it
+    to: str = ""  # the output's type, '' if implied
 
 
 @dataclass(frozen=True)
@@ -218,37 +204,30 @@ class Steps(Body):
     name = "steps"
     lines: tuple[StepsLine, ...]  # the last is the output
     readings: tuple[StepsReading, ...]
-    level: Level  # if no operation rounds and conversions are exact
-    agreed: Level  # if something is rounded and all readings agree
+    level: Level  # if all is exact
+    agreed: Level  # if something is rounded and readings agree
     cite: Cite
-    free_zero: bool  # whether a zero output may have either sign
-    free_rest: bool  # whether a non-finite output is undefined
-    outside: tuple[Outside, ...]  # cases that the text excludes, tested nevertheless
-    ask: tuple[Words, ...]  # sets of the other inputs, each tested with all data
-    #: sets that leave most undefined, each tested with little data
-    ask_little: tuple[Words, ...]
+    free_zero: bool  # a zero output may have either sign
+    free_rest: bool  # a non-finite output is undefined
+    outside: tuple[Outside, ...]  # excluded cases, tested nevertheless
+    ask: tuple[Words, ...]  # sets of other inputs, each tested with all data
+    ask_little: tuple[Words, ...]  # sets that leave most undefined, tested with little data
     examples: tuple[StepsExample, ...]  # of the text, or computed by hand
     place: Place
     undefined: tuple[OpenElements, ...] = field(default=(), metadata=LATER)
     along: Along | None = field(default=None, metadata=LATER)  # None if inputs broadcast
-    #: the inverse of a line for the first input, if it cannot be derived
-    back: Expression | None = field(default=None, metadata=LATER)
+    back: Expression | None = field(default=None, metadata=LATER)  # an inverse, if not derived
     back_of: str = field(default="", metadata=LATER)  # that line, '' for the last
-    #: the attributes that lines compute with
-    numbers: tuple[str, ...] = field(default=(), metadata=LATER)
-    #: the inverse operator, or '', and its other inputs -> inputs here
-    undone_by: tuple[str, tuple[tuple[str, str], ...]] = ("", ())
-    #: the scalar outputs after the first
-    others: tuple[str, ...] = field(default=(), metadata=LATER)
-    #: inputs to test at the ends of their types
-    extremes: tuple[str, ...] = field(default=(), metadata=LATER)
-    #: minimum and maximum of test tensors, for a spec of one input
-    ends: tuple[tuple[str, str], ...] = field(default=(), metadata=LATER)
-    #: the values that the output may have, None for all
+    numbers: tuple[str, ...] = field(default=(), metadata=LATER)  # attributes in lines
+    undone_by: tuple[str, tuple[tuple[str, str], ...]] = ("", ())  # operator, its inputs -> ours
+    others: tuple[str, ...] = field(default=(), metadata=LATER)  # scalar outputs after the first
+    extremes: tuple[str, ...] = field(default=(), metadata=LATER)  # inputs to test at type ends
+    ends: tuple[tuple[str, str], ...] = field(default=(), metadata=LATER)  # of the test tensors
+    #: None for all
     values: ValuesOf | None = field(default=None, metadata=LATER)
 
     def check(self, spec: Spec, node: Node, types: Mapping[str, DType]) -> None:
-        """Check for numeric lines, one output, and layouts that broadcast. Raises SpecError."""
+        """Check for numeric lines, one output, and layouts that broadcast."""
         check_layouts(spec, node, {line.needs for line in self.lines})
         body = node.need("steps")
         same = constant_lines(self.lines)
@@ -319,7 +298,7 @@ def _meets(layout: Layout, at: Node, along: Along | None) -> None:
 
 
 def read_steps(node: Node, context: Context) -> Steps:
-    """Return a spec file's steps. Raises SpecError."""
+    """Return a spec's steps."""
     inputs = list(node.need("inputs").items())
     body = node.need("steps")
     body.only(
@@ -327,11 +306,8 @@ def read_steps(node: Node, context: Context) -> Steps:
         "ask-a-little", "along", "undefined", "back", "ends", "undone-by", "extremes", "values",
     )  # fmt: skip
     level, agreed = body.need("level"), body.get("agreed")
-    numbers = [
-        name
-        for name, values in context.attributes.items()
-        if name not in inputs and values and all(value.isdecimal() for value in values)
-    ]
+    own = {name: words for name, words in context.attributes.items() if name not in inputs}
+    numbers = [name for name, words in own.items() if words and all(map(str.isdecimal, words))]
     lines = _lines(body.need("lines"), inputs, numbers, context)
     names = [line.name for line in lines]
     ends = [*inputs, *node.need("outputs").items()]
@@ -487,7 +463,7 @@ def _line(node: Node, known: Sequence[str], inputs: Sequence[str], context: Cont
 
 
 def read_branch(node: Node, known: Sequence[str] | None) -> Branch:
-    """Return a branch over `known` names, None for any. Raises SpecError."""
+    """Return a branch over `known` names, None for any."""
     node.only("if", "be")
     condition = parse_condition(node.need("if", "EXPRESSION <= EXPRESSION"), known)
     return Branch(condition, parse_expression(node.need("be"), known))

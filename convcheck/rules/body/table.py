@@ -1,6 +1,4 @@
-"""The table body: the rules of the spec convert one input element by element."""
-
-from __future__ import annotations
+"""The table body: rules convert one input element by element."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,7 +17,7 @@ class Tables(Body):
     examples: tuple[TableExample, ...]
 
     def check(self, spec: Spec, node: Node, types: Mapping[str, DType]) -> None:
-        """Check that one input is converted. Raises SpecError."""
+        """Check that one input is converted."""
         if at := node.get("layouts"):
             raise at.error("a table converts elements, in any shape", "layouts are for whole calls")
         if len(spec.outputs) > 1:
@@ -40,7 +38,7 @@ class Tables(Body):
 
 
 def read_table(root: Node, context: Context) -> Tables:
-    """Return a spec file's table body. Raises SpecError."""
+    """Return a table body."""
     return Tables(tuple(_example(entry, context) for entry in root.listed("examples")))
 
 

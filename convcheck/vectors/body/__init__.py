@@ -1,6 +1,4 @@
-"""Choose the calls of a case by the body of its spec."""
-
-from __future__ import annotations
+"""Choose a case's calls by the body of its spec."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pkgutil import resolve_name
@@ -19,6 +17,6 @@ Chooser = Callable[[Spec, Case, Tier, int], tuple[Sequence[Call], Coverage]]
 
 
 def calls_of(spec: Spec, case: Case, tier: Tier, seed: int) -> tuple[Sequence[Call], Coverage]:
-    """Return the calls of a case and their coverage."""
+    """Return a case's calls and their coverage."""
     choose: Chooser = resolve_name(CHOOSERS[spec.body.name])
     return choose(spec, case, tier, seed)

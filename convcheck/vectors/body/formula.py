@@ -1,10 +1,4 @@
-"""Choose the calls of a formula: those listed in its spec, and random ones.
-
-A random call's limit is an element of the formula. One ulp to either side changes its length by
-one.
-"""
-
-from __future__ import annotations
+"""Choose the calls of a formula: listed and random ones, whose limit is near an element."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
@@ -25,11 +19,11 @@ from convcheck.semantics.expected import Call
 from convcheck.semantics.typed_arithmetic import EXACTLY
 from convcheck.vectors.model import Coverage, Tier
 
-LONGEST = 300  # elements of a sequence
+LONGEST = 300  # of a sequence
 _MADE: dict[Tier, int] = {"edge": 6, "boundary": 100, "exhaustive": 100}
-_STEPS = (1, 2, 3, 5, 7, 11)  # steps of a random call
+_STEPS = (1, 2, 3, 5, 7, 11)  # of a random call
 _LEAST_GAP = 256  # below it groups do not fit
-_PRECISIONS = (53, 24, 11)  # of float types that integers may wrongly go through
+_PRECISIONS = (53, 24, 11)  # of floats that integers may wrongly go through
 Codes = tuple[int, ...]
 Shape = tuple[int, ...]
 
@@ -38,13 +32,9 @@ def formula_calls(spec: Spec, case: Case, tier: Tier, seed: int) -> tuple[list[C
     """Return a case's calls of up to LONGEST elements."""
     formula = spec.body_as(Formula)
     formats = tuple(cast(Numeric, dtype.format) for dtype in case.inputs)
-    found = dict.fromkeys(
-        [
-            *_listed(formula, case, formats),
-            *((codes, ()) for codes in _long(formula, case, formats)),
-            *((codes, ()) for codes in _made(formula, case, formats, seed, _MADE[tier])),
-        ]
-    )
+    made = [*_long(formula, case, formats), *_made(formula, case, formats, seed, _MADE[tier])]
+    scalars = ((codes, ()) for codes in made)
+    found = dict.fromkeys([*_listed(formula, case, formats), *scalars])
     compiled = compile_formula(spec, case)
     calls = (
         tuple(np.full(shape, code, fmt.storage) for fmt, code in zip(formats, codes, strict=True))
@@ -101,7 +91,10 @@ def _made(
 
 def _long(formula: Formula, case: Case, formats: Sequence[Numeric]) -> Iterator[Codes]:
     output = case.outputs[0]
-    gap = _first_gap(cast(Numeric, output.format))
+    fmt = cast(Numeric, output.format)
+    # where the type, or the widest float without it, skips odd numbers, 0 for never
+    gap = next((2**p for p in _PRECISIONS if 2 ** (p + 1) <= fmt.max), 0)
+    gap = 2 << fmt.mantissa if isinstance(fmt, Float) else gap
     if formula.interval is None or gap < _LEAST_GAP or {*case.inputs} != {output}:
         return
     for start, step, steps in _across(gap):
@@ -111,21 +104,11 @@ def _long(formula: Formula, case: Case, formats: Sequence[Numeric]) -> Iterator[
 
 
 def _across(gap: int) -> Iterator[tuple[int, Decimal, int]]:
-    """Yield start, step and length of sequences across `gap`, the first gap between integers.
-
-    The last one shrinks to a small number, so its error is many ulps there.
-    """
+    """Yield start, step and length of sequences across `gap`, the last one to a small number."""
     yield from ((gap + k, Decimal(1), n) for k, n in ((-15, 33), (-7, 34), (-63, 130)))
     yield from ((s * (gap + k), Decimal(-3), 40) for s, k in ((1, 73), (-1, -47)))
     yield gap + 72, Decimal("-2.1875"), 40
     yield gap, Decimal(3 - gap) / 32, 32
-
-
-def _first_gap(fmt: Numeric) -> int:
-    """Return where a type, or the widest float that lacks it, skips odd numbers, 0 for never."""
-    if isinstance(fmt, Float):
-        return 2 << fmt.mantissa
-    return next((2**p for p in _PRECISIONS if 2 ** (p + 1) <= fmt.max), 0)
 
 
 def _word(fmt: Numeric, output: Format, random: Random) -> str:

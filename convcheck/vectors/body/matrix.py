@@ -1,10 +1,4 @@
-"""Choose the calls of type promotions.
-
-Conversions of values depend only on types and ranks, so only the first case with a result type
-tests them.
-"""
-
-from __future__ import annotations
+"""Choose the calls of type promotions; the first case with a result type tests values."""
 
 import zlib
 from collections.abc import Sequence
@@ -26,7 +20,7 @@ from convcheck.vectors.model import Coverage, Tier
 
 _RANDOM = 1
 _AT_EDGE = 10  # values per row, for a tensor
-_OF_SCALAR, _OF_ROUNDED = 3, 6  # calls per row of a scalar, and if it rounds
+_OF_SCALAR, _OF_ROUNDED = 3, 6  # calls per row, and if it rounds
 _OPEN = 2  # values per undefined row
 _MORE = 32  # factor in other tiers
 
@@ -35,11 +29,11 @@ Groups = dict[Row, Codes]
 
 
 def matrix_calls(spec: Spec, case: Case, tier: Tier, seed: int) -> tuple[list[Call], Coverage]:
-    """Return a case's calls: one for the type, then values if this case tests them."""
+    """Return a case's calls: one for the type, then values if it tests them."""
     layout = next(one for one in spec.layouts if case.layout in ("", one.name))
     shapes = [dims for _, dims in layout.shapes]
     plain = [plain_codes(t.format) for t in case.inputs]
-    # as few elements as the shapes allow, but a tensor of one is still a tensor
+    # as few elements as shapes allow; a tensor of one is a tensor
     calls = [_call(shapes, [c[-_least(s) :] for c, s in zip(plain, shapes, strict=True)], -1)]
     found = find(spec, case.inputs, case.ranks, case.attributes)
     if not _asks_values(spec, case, found):
@@ -149,10 +143,7 @@ def _candidates(each: Conversion, tier: Tier, seed: int) -> Codes:
 
 
 def _ends(source: Numeric, target: Numeric) -> Codes:
-    """Return codes at the ends of an integer target's range.
-
-    For a signed source the upper end is one less: the inputs must convert to different values.
-    """
+    """Return codes at the ends of an integer target's range that convert to different values."""
     if not isinstance(target, Int) or (target.max >= source.max and target.min <= source.min):
         return np.empty(0, source.storage)
     ends = np.array([int(target.max) - source.signed, -int(target.min)], np.uint64)
@@ -160,10 +151,7 @@ def _ends(source: Numeric, target: Numeric) -> Codes:
 
 
 def _ties(source: Numeric, target: Numeric) -> Codes:
-    """Return codes at and next to ties of a float target.
-
-    One step past a high tie is lost if a wide source goes through an intermediate type.
-    """
+    """Return codes at and next to ties of a float target; intermediate types lose high steps."""
     if not isinstance(target, Float) or source == target:
         return np.empty(0, source.storage)
     half = Fraction(1, 2 << target.mantissa)  # half an ulp at 1
@@ -173,7 +161,7 @@ def _ties(source: Numeric, target: Numeric) -> Codes:
     ties += [target.value(1) * k / 2 for k in (1, 3)]
     # steps from each tie
     turns = [(0, 0, 1, -1, 0, 0), (1, -1, 0, 0, 1, -1), (-1, 1, -1, 1, -1, 1)]
-    places = np.cumsum([tie <= source.max for tie in ties]) - 1  # among those within reach
+    places = np.cumsum([tie <= source.max for tie in ties]) - 1  # of those within reach
     parts = [
         _at(source, ties, steps, (places % 2 == turn % 2).tolist())
         for turn, steps in enumerate(turns)
@@ -182,12 +170,7 @@ def _ties(source: Numeric, target: Numeric) -> Codes:
 
 
 def _sharp(source: Numeric, target: Numeric) -> Codes:
-    """Return codes that discriminate well on their own.
-
-    Integer target: a power of two that half the width lacks. Float target: one step past a tie in
-    the highest binade; a tie that carries; half the smallest value and one step above it; and a
-    value 64 binades lower.
-    """
+    """Return codes that discriminate well alone, past ties and in far binades."""
     if source == target or isinstance(target, Bool):
         return np.empty(0, source.storage)
     if isinstance(target, Int):

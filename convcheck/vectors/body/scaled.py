@@ -1,10 +1,6 @@
-"""Choose the calls of scaling steps: steps with an inverse in the spec, or without a conversion.
-
-For each set of other inputs in the spec, the data bring the last line to a rounding boundary of the
-output, and next to it. Only the simplest layouts test all of them.
+"""Choose the calls of scaling steps: for each set of other inputs, data at rounding boundaries of
+the output and next to them. Only the simplest layouts test all.
 """
-
-from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -46,27 +42,27 @@ Set = Mapping[str, int]  # input after the first -> its code
 # random boundaries of each set; random codes if nothing is converted
 _SOME: Mapping[Tier, int] = {"edge": 3, "boundary": 1 << 12, "exhaustive": 1 << 12}
 _CODES: Mapping[Tier, int] = {"edge": 12, "boundary": 1 << 12, "exhaustive": 1 << 12}
-_SHARP = 2  # closest values on each side of a boundary, above even and odd values each
-_HALF = 0.5  # ulp; a closer value is rounded onto its boundary
-_ENDS = 3  # kept inputs with different readings: closest to a boundary, and farthest
-_COARSE = 6  # the least mantissa bits of the type of a division
+_SHARP = 2  # closest values on each side of a boundary, for even and odd each
+_HALF = 0.5  # ulp; closer values are rounded onto the boundary
+_ENDS = 3  # inputs with different readings: closest to a boundary, and farthest
+_COARSE = 6  # least mantissa bits of a division
 _LOOKED_AT = 1 << 9  # boundaries that are searched
 _OPEN, _APART = 1, 8  # values of a set: undefined; with different readings
-_ALL = 16  # bits of a first input whose codes are all searched
-_FINE = 20  # extra bits that measure the distance from a tie
-_SHORT = 5  # bits of integers that are searched times every power of two, for ties
-_TIMES = 4  # calls per set if each input has one value
-_LITTLE = 3  # values of sets that are mostly undefined
-_TURNS = 5  # calls if an input has several values
-_OF_ENDS = 3  # such calls at the ends of ranges
+_ALL = 16  # bits of a fully searched first input
+_FINE = 20  # extra bits of the distance from a tie
+_SHORT = 5  # bits of integers searched times every power of two, for ties
+_TIMES = 4  # calls per set of single values
+_LITTLE = 3  # values of mostly undefined sets
+_TURNS = 5  # calls of several values
+_OF_ENDS = 3  # of those at the ends of ranges
 _SHIFTED = (30, 33)  # exponents at which a 32-bit shift fails
 _SIZES = (3, 2, 5, 2)  # of letters
 _WITH_1 = (1, 3, 1, 2)
 _LANES = 8  # of a kernel's vector
 _BYTE = 8
 _UNEVEN = 0x8123456789ABCDEF
-_FEW = 8  # values if another input is extreme
-_FAR = 31  # the exponent of the limit of a machine's integers
+_FEW = 8  # values beside an extreme input
+_FAR = 31  # exponent of the limit of machine integers
 
 
 @dataclass(frozen=True)
@@ -90,7 +86,7 @@ class Asking:
 
 
 def asking_of(spec: Spec, case: Case, tier: Tier, seed: int) -> Asking:
-    """Return the parameters of a case."""
+    """Return a case's parameters."""
     compiled = compile_steps(spec, case)
     return Asking(compiled.meaning, tier, seed, compiled, layout_of(spec, case))
 
@@ -98,9 +94,9 @@ def asking_of(spec: Spec, case: Case, tier: Tier, seed: int) -> Asking:
 @dataclass(frozen=True)
 class _Pool:
     agreed: Codes  # every reading agrees
-    sharp: Codes  # agreed, on a boundary or closest to one
+    sharp: Codes  # agreed, on or closest to a boundary
     apart: Codes  # the readings differ
-    ends: Codes  # agreed, at the ends of both types' ranges
+    ends: Codes  # agreed, at the ends of both ranges
 
 
 def fixed_cases(spec: Spec, case: Case) -> Iterator[Case]:
@@ -115,7 +111,7 @@ def fixed_cases(spec: Spec, case: Case) -> Iterator[Case]:
 
 
 def fixed_inputs(spec: Spec, case: Case, tier: Tier, seed: int) -> tuple[Codes, Coverage]:
-    """Return the codes of a first input with fixed others, sorted by value."""
+    """Return a first input's codes with fixed others, sorted by value."""
     asking = asking_of(spec, case.call, tier, seed)
     if tier == "exhaustive":
         every = np.arange(1 << asking.data.bits).astype(asking.data.storage)
@@ -127,7 +123,7 @@ def fixed_inputs(spec: Spec, case: Case, tier: Tier, seed: int) -> tuple[Codes, 
 
 
 def codes_under(spec: Spec, case: Case, others: Mapping[str, int]) -> Codes:
-    """Return the sorted codes of a first input for fixed others, none if all is undefined."""
+    """Return a first input's sorted codes for fixed others, none if all is undefined."""
     asking = asking_of(spec, case.call, "edge", 0)
     if _is_open(asking, others):
         return np.zeros(0, asking.data.storage)
@@ -136,7 +132,7 @@ def codes_under(spec: Spec, case: Case, others: Mapping[str, int]) -> Codes:
 
 
 def scaled_calls(asking: Asking, steps: Steps) -> list[Call]:
-    """Return a case's calls, a tensor of codes for each input. Deterministic."""
+    """Return a case's calls, a tensor of codes for each input."""
     sets = sets_of(asking, steps.ask)
     if asking.compiled.outside:
         one = np.array([code_of(asking.data, "1")[0]], asking.data.storage)
@@ -163,7 +159,7 @@ def scaled_calls(asking: Asking, steps: Steps) -> list[Call]:
             ends = list(map(_only, rolled))
             calls += [_call(asking, sets, ends, k, _SIZES) for k in range(_OF_ENDS)]
         if letters and steps.back is not None:
-            # in a kernel that works in groups, an overflow shows in one of them only
+            # in a kernel of groups, an overflow shows in one only
             largest = [_only(_largest(asking, pool.agreed)) for pool in pools]
             calls.append(_call(asking, sets, largest, 0, _SIZES))
         return calls
@@ -187,7 +183,7 @@ def _extremes(asking: Asking, names: Sequence[str], sets: Sequence[Set]) -> list
         for name in names if name in sets[0]
     }  # fmt: skip
     turns = max((len(some) for some in codes.values()), default=0)
-    # in pairs, because four equal limits discriminate little
+    # in pairs: four equal limits discriminate little
     offsets = {name: i // 2 for i, (name, some) in enumerate(codes.items()) if some}
     found = [
         {**sets[0], **{n: codes[n][(k + off) % len(codes[n])] for n, off in offsets.items()}}
@@ -197,7 +193,7 @@ def _extremes(asking: Asking, names: Sequence[str], sets: Sequence[Set]) -> list
 
 
 def end_codes(fmt: Numeric) -> list[int]:
-    """Return the codes at the ends of a type, and one whose bytes all differ."""
+    """Return codes at a type's ends, and one whose bytes all differ."""
     uneven = [_UNEVEN >> 64 - fmt.bits] if fmt.bits > _BYTE else []
     if isinstance(fmt, Float):
         return [0, 1, fmt.max_magnitude, *(code & ~fmt.sign_bit for code in uneven)]
@@ -215,7 +211,7 @@ def _largest(asking: Asking, codes: Codes) -> Codes:
 
 
 def letters_of(layout: Layout) -> list[str]:
-    """Return the letters of a layout, in order."""
+    """Return a layout's letters, in order."""
     dims = (dim for _, shape in layout.shapes for dim in shape)
     return list(dict.fromkeys(dim for dim in dims if dim.isalpha()))
 
@@ -251,7 +247,7 @@ def _is_open(asking: Asking, one: Set) -> bool:
 
 
 def inputs_under(asking: Asking, one: Set, data: Codes) -> list[Bits]:
-    """Return a call's inputs: the data, and one code of each other input."""
+    """Return a call's inputs: data, and one code of each other input."""
     others = (np.array(code, asking.format_of(name).storage) for name, code in one.items())
     return [data, *others]
 
@@ -298,7 +294,7 @@ def _apart(asking: Asking, one: Set, codes: Codes) -> tuple[Mask, Mask]:
     return apart, first.patterns == UNDEFINED
 
 
-def _at_steps(asking: Asking, one: Set, rng: np.random.Generator) -> Codes:
+def _at_steps(asking: Asking, one: Set, rng: "np.random.Generator") -> Codes:
     compiled, fmt = asking.compiled, asking.data
     ends = compiled.thresholds(numbers_under(asking, one, 1))
     at = compiled.run(inputs_under(asking, one, ends)).values[compiled.steps.back_of]
@@ -315,7 +311,7 @@ def _at_steps(asking: Asking, one: Set, rng: np.random.Generator) -> Codes:
 
 
 def brought(asking: Asking, one: Set, wanted: list[Fraction]) -> tuple[Codes, Rational]:
-    """Return the data that bring the last line to numbers, and their exact values."""
+    """Return data that bring the last line to numbers, with exact values."""
     return asking.compiled.brought(of_fractions(wanted), numbers_under(asking, one, len(wanted)))
 
 
@@ -329,17 +325,14 @@ def numbers_under(asking: Asking, one: Set, n: int) -> dict[str, Rational]:
 
 
 def next_to(asking: Asking, data: Codes, far: Sequence[int] = (1,)) -> list[Codes]:
-    """Return codes, and those next to them."""
+    """Return codes and their neighbours."""
     mask = data.dtype.type((1 << asking.data.bits) - 1)
     steps = [data.dtype.type(d) for d in far]
     return [data, *((data + d) & mask for d in steps), *((data - d) & mask for d in steps)]
 
 
-def _sharp(asking: Asking, one: Set, rng: np.random.Generator) -> tuple[Codes, Codes]:
-    """Return agreed data closest to boundaries, and some with different readings.
-
-    Closeness is in ulps of the first line, where an inexact division shows.
-    """
+def _sharp(asking: Asking, one: Set, rng: "np.random.Generator") -> tuple[Codes, Codes]:
+    """Return agreed data closest to boundaries, in ulps of the first line, and some apart."""
     wanted = _inner(asking.compiled.output.format, rng)
     data, exact = brought(asking, one, wanted)
     finer = asking.data.mantissa - _COARSE if isinstance(asking.data, Float) else 0
@@ -359,7 +352,7 @@ def _sharp(asking: Asking, one: Set, rng: np.random.Generator) -> tuple[Codes, C
     order = order[share[order] != 0]
     agreed = order[~apart[order]]
     differing = order[apart[order]]
-    if isinstance(asking.data, Float):  # codes that differ in more than sign and exponent
+    if isinstance(asking.data, Float):  # more than sign and exponent differ
         significands = codes[differing] & codes.dtype.type((1 << asking.data.mantissa) - 1)
         differing = differing[np.sort(np.unique(significands, return_index=True)[1])]
     onto = ulps[agreed] <= _HALF
@@ -385,8 +378,8 @@ def _ulps_of_first(asking: Asking, one: Set, codes: Codes) -> NDArray[np.float64
     return np.ldexp(first.numbers.significand.astype(np.float64), bits - 63)
 
 
-def _sharp_results(asking: Asking, one: Set, rng: np.random.Generator) -> tuple[Codes, Codes]:
-    """Return the data whose last line is closest to a tie, and some with different readings."""
+def _sharp_results(asking: Asking, one: Set, rng: "np.random.Generator") -> tuple[Codes, Codes]:
+    """Return data whose last line is closest to a tie, and some with different readings."""
     compiled, fmt = asking.compiled, asking.compiled.output.format
     codes = np.unique(_candidates(asking))
     run = compiled.run(inputs_under(asking, one, codes), compiled.plainest)
@@ -403,13 +396,13 @@ def _sharp_results(asking: Asking, one: Set, rng: np.random.Generator) -> tuple[
     order = order[np.argsort(np.abs(off[order]), kind="stable")]
     tie = off == 0
     near = np.abs(off) < 1 << _FINE - 2
-    # off a tie, only the parity that rounds the tie the other way discriminates
+    # off a tie, only the parity that rounds it the other way discriminates
     sides = [tie & odd, tie & ~odd, near & (off > 0) & ~odd, near & (off < 0) & odd]
     kept = _by_turns([order[(side & agreed)[order]] for side in sides], rng)
     return codes[kept], codes[rng.permutation(np.flatnonzero(apart))[:_APART]]
 
 
-def _by_turns(sides: Sequence[NDArray[np.intp]], rng: np.random.Generator) -> NDArray[np.intp]:
+def _by_turns(sides: Sequence[NDArray[np.intp]], rng: "np.random.Generator") -> NDArray[np.intp]:
     shuffled = [sides[i] for i in rng.permutation(len(sides))]
     return np.concatenate([side[i : i + 1] for i in range(_SHARP) for side in shuffled])
 
@@ -440,7 +433,7 @@ def _midpoints(fmt: Format, chosen: Iterable[int]) -> list[Fraction]:
     return [Fraction(2 * q + 1, 2) for q in chosen]
 
 
-def _inner(fmt: Format, rng: np.random.Generator) -> list[Fraction]:
+def _inner(fmt: Format, rng: "np.random.Generator") -> list[Fraction]:
     if isinstance(fmt, Float):
         _, past, _ = boundaries_of(fmt)
         return _midpoints(fmt, rng.permutation(np.arange(1, past, 2))[:_LOOKED_AT].tolist())
@@ -451,7 +444,7 @@ def _inner(fmt: Format, rng: np.random.Generator) -> list[Fraction]:
     return _midpoints(fmt, [*near, *rng.integers(low, high, _LOOKED_AT - len(near)).tolist()])
 
 
-def _boundaries(fmt: Format, rng: np.random.Generator, some: int) -> list[Fraction]:
+def _boundaries(fmt: Format, rng: "np.random.Generator", some: int) -> list[Fraction]:
     if isinstance(fmt, Float):
         _, past, _ = boundaries_of(fmt)
         inner = rng.permutation(np.arange(1, past, 2))[:some].tolist()
@@ -474,10 +467,7 @@ def _ends(fmt: Format) -> list[Fraction]:
 
 
 def _whole(asking: Asking, one: Set, data: Codes) -> Call:
-    """Return a call whose length is not a multiple of a kernel's vector.
-
-    For sub-byte outputs the largest number is alone in the last byte.
-    """
+    """Return a call of no multiple of a kernel's lanes; below a byte, the largest is last."""
     if len(data) and cast(Numeric, asking.compiled.output.format).bits < _BYTE:
         data = np.append(data, np.repeat(_largest(asking, data), 1 + len(data) % 2))
     elif len(data) and len(data) % _LANES == 0:
@@ -502,7 +492,7 @@ def _call(
 
 
 def shapes_of(layout: Layout, sizes: Sequence[int]) -> dict[str, tuple[int, ...]]:
-    """Return the shape of each input, given sizes of the letters."""
+    """Return each input's shape, given sizes of letters."""
     letters = dict(zip(letters_of(layout), sizes, strict=False))
     return {n: tuple(int(letters.get(d, d)) for d in dims) for n, dims in layout.shapes}
 
@@ -510,7 +500,7 @@ def shapes_of(layout: Layout, sizes: Sequence[int]) -> dict[str, tuple[int, ...]
 def others_of(
     asking: Asking, sets: Sequence[Set], shapes: Mapping[str, tuple[int, ...]], begin: int
 ) -> tuple[list[NDArray[np.intp]], list[Bits]]:
-    """Return the set index and the code of each element of each other input."""
+    """Return set index and code of each element of other inputs."""
     turns, tensors = [], []
     for name in asking.compiled.names[1:]:
         turn = ((np.arange(prod(shapes[name])) + begin) % len(sets)).reshape(shapes[name])
@@ -523,6 +513,6 @@ def others_of(
 def _some(pool: _Pool, count: int, turn: int) -> Codes:
     n = turn * count + np.arange(count)
     sharp = pool.sharp[(n - n // 3) % len(pool.sharp)]
-    # 37 is coprime to most lengths, so this samples evenly
+    # coprime to most lengths: samples evenly
     agreed = pool.agreed[n * 37 % len(pool.agreed)]
     return np.where(n % 3 == 2, agreed, sharp)

@@ -1,9 +1,4 @@
-"""Choose the calls of steps around a conversion.
-
-Inverting the lines before the conversion gives the data that bring it to a boundary or next to one.
-"""
-
-from __future__ import annotations
+"""Choose the calls of steps around a conversion: inverted lines bring it to boundaries."""
 
 import zlib
 from collections import Counter
@@ -48,13 +43,13 @@ from convcheck.vectors.model import Coverage, Tier
 
 # elements of a call
 _ELEMENTS: Mapping[Tier, int] = {"edge": 61, "boundary": 1021, "exhaustive": 1021}
-_LENGTHS = (1, 2, 3, 7, 17, 33)  # lengths of short calls, cyclic
-_SIZES = (2, 3, 3, 5)  # dimensions of a layout with several letters
+_LENGTHS = (1, 2, 3, 7, 17, 33)  # of short calls, cyclic
+_SIZES = (2, 3, 3, 5)  # dimensions of several letters
 _PAST = Fraction(1, 4)  # of a step, past a boundary
 
 
 def ranged_calls(asking: Asking, steps: Steps) -> list[Call]:
-    """Return a case's calls, one tensor each. Deterministic."""
+    """Return a case's calls, one tensor each."""
     fmt = asking.data
     [(_, dims)] = asking.layout.shapes
     sizes = tuple(int(d) if d.isdigit() else size for d, size in zip(dims, _SIZES, strict=False))
@@ -70,7 +65,7 @@ def ranged_calls(asking: Asking, steps: Steps) -> list[Call]:
     return [(np.resize(one, prod(sizes)).reshape(sizes),) for one in made]
 
 
-def _between(asking: Asking, ends: Codes, rng: np.random.Generator) -> Codes:
+def _between(asking: Asking, ends: Codes, rng: "np.random.Generator") -> Codes:
     compiled = asking.compiled
     first, *others = compiled.due([[ends]])[0][0]
     zero = np.zeros(1, ends.dtype)
@@ -87,11 +82,11 @@ def _between(asking: Asking, ends: Codes, rng: np.random.Generator) -> Codes:
     return cast(Codes, near[(at >= low) & (at <= high)])
 
 
-Sizes = tuple[int, ...]  # sizes of a layout's letters, in order
+Sizes = tuple[int, ...]  # of a layout's letters
 Places = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 WHOLE = -1  # an element for each value
-# Odd sizes test the tails of kernels. Equal sizes test confused axes.
+# Odd sizes test tails of kernels, equal ones confused axes.
 _EDGE: Mapping[int, tuple[Sizes, ...]] = {
     0: ((),) * 76,
     1: ((WHOLE,), (131,), (97,), (128,), (101,), (64,), (113,), (1,), (3,), (7,), (17,), (0,)),
@@ -100,15 +95,15 @@ _EDGE: Mapping[int, tuple[Sizes, ...]] = {
     4: ((1, 7, 3, 7), (2, 4, 4, 4), (2, 1, 9, 1)),
 }
 _BOUNDARY = {**_EDGE, 3: ((1, 14, 4681), (6, 6, 6)), 4: ((1, 7, 96, 97), (2, 4, 4, 4))}
-_FEW = 9  # values if another input is extreme
-_LITTLE = 5  # values of sets that are mostly undefined
+_FEW = 9  # values beside an extreme input
+_LITTLE = 5  # values of mostly undefined sets
 _OPEN = 12  # undefined values of a set
-_ROUND = 64  # a shift count modulo 32 or 64 shows from here on
-_TIES, _NEAR = 12, 12  # values on and next to midpoints, of each reading
+_ROUND = 64  # shift counts modulo 32 or 64 show from here
+_TIES, _NEAR = 12, 12  # on and next to midpoints, of each reading
 
 
 def steps_calls(spec: Spec, case: Case, tier: Tier, seed: int) -> tuple[list[Call], Coverage]:
-    """Return a case's calls, a tensor of codes for each input. Deterministic."""
+    """Return a case's calls, a tensor of codes for each input."""
     asking, steps = asking_of(spec, case, tier, seed), spec.body_as(Steps)
     choose = _chosen
     if steps.ends:
@@ -148,7 +143,7 @@ def _is_vector(asking: Asking) -> bool:
 
 @dataclass(frozen=True)
 class _Pool:
-    """Shuffled data. `sharp` has zeros, hard values, and the closest to boundaries."""
+    """Shuffled data. `sharp`: zeros, hard values, and the closest to boundaries."""
 
     sharp: Codes
     rest: Codes
@@ -172,14 +167,14 @@ def _undone(asking: Asking, one: Mapping[str, int], wanted: Codes) -> Codes:
 
 
 def _sharp(
-    asking: Asking, one: Mapping[str, int], target: Float, rng: np.random.Generator
+    asking: Asking, one: Mapping[str, int], target: Float, rng: "np.random.Generator"
 ) -> Codes:
     fmt = cast(Float, asking.data)
     finer, past, _ = boundaries_of(target)
     boundaries = decode_magnitudes(finer, np.arange(past, dtype=np.uint64))
     zero = np.zeros(past, np.int64)
     wanted = [at(fmt, boundaries, zero, np.full(past, sign)) for sign in (False, True)]
-    # a 64-bit shift brings these to the target's subnormals
+    # a 64-bit shift makes these the target's subnormals
     small = Fraction(3, 2) * Fraction(2) ** (_least_normal(target) - _ROUND)
     tiny = rounded_codes(from_fractions([small, -small]), fmt)
     data = _undone(asking, one, np.concatenate([*wanted, tiny]))
@@ -202,11 +197,7 @@ def _least_normal(fmt: Float) -> int:
 
 
 def _kinds(x: Numbers, target: Float, finer: Float) -> tuple[Mask, ...]:
-    """Return a mask for each hard kind.
-
-    Far below the subnormals, a subnormal tie rounded down, just above one, negative just below one,
-    and just below the overflow midpoint.
-    """
+    """Mask far below subnormals, subnormal ties rounded down, just above 1, above -1, below max."""
     count = _least_normal(target) - x.exponent
     far = (x.kind == FINITE) & (x.significand != 0)
     far &= (count >= _ROUND) & (count <= _ROUND + target.mantissa)
@@ -220,7 +211,7 @@ def _kinds(x: Numbers, target: Float, finer: Float) -> tuple[Mask, ...]:
     return far, down, near & ~below & ~x.sign, near & below & x.sign, top
 
 
-def _closest(x: Numbers, target: Float, finer: Float, rng: np.random.Generator) -> Places:
+def _closest(x: Numbers, target: Float, finer: Float, rng: "np.random.Generator") -> Places:
     _, midpoint, off = _from_midpoint(x, target, finer)
     ties = np.flatnonzero(midpoint & (off.significand == 0))
     order = np.argsort(np.where(midpoint, off.exponent - x.exponent, FAR), kind="stable")
@@ -254,7 +245,7 @@ def _call(
     sizes: Sizes,
     used: Counter[int] | None = None,
 ) -> Call:
-    """Return the k-th call. `used` counts the sharp codes taken from each pool."""
+    """Return the k-th call. `used` counts sharp codes taken from each pool."""
     if sizes == (WHOLE,):
         pool = pools[k % len(pools)]
         sizes = (len(pool.sharp) + len(pool.rest),)

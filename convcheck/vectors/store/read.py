@@ -1,6 +1,4 @@
-"""Read vector files, and verify their hashes."""
-
-from __future__ import annotations
+"""Read vector files and verify their hashes."""
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -46,11 +44,9 @@ from convcheck.vectors.store.stored import (
     words_of_tensor,
 )
 
-_FILES = 4  # kept; cases that share one are adjacent
-
 
 def read_vectors(manifest: Manifest, spec: Spec, case: Case, types: Mapping[str, DType]) -> Vectors:
-    """Read the vectors of a case. Raises VectorError."""
+    """Read a case's vectors. Raises VectorError."""
     found = _set_of(manifest, case)
     try:
         if case.whole_calls:
@@ -62,7 +58,7 @@ def read_vectors(manifest: Manifest, spec: Spec, case: Case, types: Mapping[str,
 
 
 def count_stored(manifest: Manifest, case: Case) -> int:
-    """Return the number of a case's vectors. Raises VectorError."""
+    """Count a case's vectors. Raises VectorError."""
     lines = _set_of(manifest, case).vectors
     if case.whole_calls:
         return len(lines)
@@ -77,7 +73,7 @@ def _set_of(manifest: Manifest, case: Case) -> StoredSet:
     return sets[case.spec, case.question]
 
 
-@lru_cache(maxsize=_FILES)
+@lru_cache(maxsize=4)
 def _sets(path: Path, sha: str) -> dict[tuple[str, str], StoredSet]:
     sets = verified(path, sha).sets
     return {

@@ -1,10 +1,8 @@
-"""The content of a vectors folder: a manifest, and a file for each operator and source type.
+"""A vectors folder: a manifest, and a file for each operator and source type.
 
-Versions of an operator, and operators that extend it, share a folder. A file has sets of vectors
-for all cases that have the same types, rules and vectors.
+Versions of an operator, and operators that extend it, share a folder. A set of vectors is for all
+cases with the same types, rules and vectors.
 """
-
-from __future__ import annotations
 
 import hashlib
 import json
@@ -46,10 +44,7 @@ def words_of_bits(fmt: Format, bits: Bits) -> list[str]:
 def bits_of_words(fmt: Format, words: Iterable[str]) -> Bits:
     """Return the codes of hexadecimal words, or texts. Raises ValueError."""
     if isinstance(fmt, Text):
-        texts = list(words)
-        array = np.empty(len(texts), object)
-        array[:] = texts
-        return array
+        return np.array(list(words), object)
     codes = np.array([int(word, 16) for word in words], np.uint64)
     if fmt.bits < 64 and np.count_nonzero(codes >> np.uint64(fmt.bits)):
         raise ValueError(f"a code of more than {plural(fmt.bits, 'bit')}")
@@ -94,7 +89,7 @@ def words_of_tensor(tensor: Tensor) -> Words:
 
 
 def with_runs(words: Sequence[str]) -> str:
-    """Join words with spaces. n equal words in a row become WORD*n."""
+    """Join words with spaces; n equal words in a row become WORD*n."""
     if len(set(words)) == len(words):
         return " ".join(words)
     runs = ((word, len(list(run))) for word, run in groupby(words))
@@ -102,7 +97,7 @@ def with_runs(words: Sequence[str]) -> str:
 
 
 def without_runs(text: str) -> list[str]:
-    """Split the words that `with_runs` joined. Raises ValueError."""
+    """Split words that `with_runs` joined. Raises ValueError."""
     runs = text.split()
     if "*" not in text:
         return runs
@@ -126,7 +121,7 @@ def with_choices(names: Iterable[str]) -> list[str]:
 
 
 def without_choices(name: str) -> Iterator[str]:
-    """Yield the names that `with_choices` joined."""
+    """Yield names that `with_choices` joined."""
     parts = re.split(r"\{(.*?)\}", name)
     choices = [part.split("|") if place % 2 else [part] for place, part in enumerate(parts)]
     return map("".join, product(*choices))
@@ -146,17 +141,13 @@ class Line(NamedTuple):
 
     inputs: list[Tensor]
     rule: int
-    #: (index of its name, outputs, or the pattern of the whole call)
-    readings: list[tuple[int, str | list[Tensor]]]
+    readings: list[tuple[int, str | list[Tensor]]]  # (index of name, outputs or call's pattern)
     rules: tuple[str, ...] = ()  # of each element of each output, if they differ
     between: bool = False
 
 
 class StoredSet(msgspec.Struct, frozen=True):
-    """The vectors of some cases.
-
-    In readings after the first, `same` stands for the element of the first.
-    """
+    """The vectors of some cases."""
 
     cases: dict[str, list[str]]  # spec id -> names of cases, several with choices in braces
     inputs: list[str]
@@ -181,7 +172,7 @@ class StoredSpec(msgspec.Struct, frozen=True):
 
 
 class Manifest(msgspec.Struct, frozen=True):
-    """The table of contents of a vectors folder."""
+    """A vectors folder's table of contents."""
 
     seed: int
     tier: Tier
@@ -189,7 +180,7 @@ class Manifest(msgspec.Struct, frozen=True):
     files: dict[str, str]  # name -> its SHA-256
     folder: Path = Path()
 
-    def only(self, ids: Iterable[str]) -> Manifest:
+    def only(self, ids: Iterable[str]) -> "Manifest":
         """Return the manifest of these specs only."""
         specs = {name: self.specs[name] for name in ids if name in self.specs}
         folders = {spec.folder for spec in specs.values()}
@@ -234,11 +225,9 @@ def read_stored(path: Path, kind: type[Content]) -> tuple[Content, str]:
         if not found:
             raise damaged_file(path, "truncated or edited: it does not begin with its version")
         if (version := int(found[1])) != known:
-            raise VectorError(
-                f"vector file of format {version}; this convcheck reads format {known}",
-                place=Place(str(path), 1),
-                hint="upgrade convcheck" if version > known else "run `convcheck generate`",
-            )
+            said = f"vector file of format {version}; this convcheck reads format {known}"
+            hint = "upgrade convcheck" if version > known else "run `convcheck generate`"
+            raise VectorError(said, place=Place(str(path), 1), hint=hint)
         return msgspec.json.decode(text, type=kind), hashlib.sha256(text).hexdigest()
     except OSError as error:
         raise damaged_file(path, f"cannot be read: {error.strerror}") from error

@@ -1,7 +1,5 @@
 """Write vector files as canonical JSON, a line for each call or run of elements."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -59,7 +57,7 @@ def text_of_file(sets: Mapping[str, Cases], seed: int, **also: str) -> str:
 
 
 def text_of_set(vectors: Vectors) -> str:
-    """Return the text of a set without its cases."""
+    """Return a set's text without its cases."""
     calls = list(_calls(vectors))
     rows = sorted(set[int]().union(*(due.all_rows for _, due in calls)))
     rules = dict.fromkeys(rule_key(vectors.decisions[row]) for row in rows)
@@ -75,12 +73,7 @@ def text_of_set(vectors: Vectors) -> str:
 
 
 def _text(one: StoredSet) -> str:
-    head = {
-        "inputs": one.inputs,
-        "outputs": one.outputs,
-        "coverage": one.coverage,
-        "readings": one.readings,
-    }
+    head = {key: getattr(one, key) for key in ("inputs", "outputs", "coverage", "readings")}
     rules = ",\n".join(map(canonical, one.rules))
     lines = []
     for line in one.vectors:
@@ -147,8 +140,8 @@ def _line(
 class Files:
     """Iterate over the files of cases as (name, content), the manifest last.
 
-    The cases come in the order of `by_file`. `vectors` and `size` (bytes) count the sets and files
-    so far. `kept` lists the vectors of other specs in the folder.
+    Cases come in the order of `by_file`. `vectors` and `size` (bytes) count sets and files so far.
+    `kept` lists other specs' vectors.
     """
 
     def __init__(
@@ -254,7 +247,7 @@ def differing(files: Files, folder: Path) -> list[str]:
 
 
 def write_folder(files: Files, folder: Path) -> int:
-    """Write a folder's files, and return the number of changes. Raises UsageError."""
+    """Write a folder's files, return the number of changes. Raises UsageError."""
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"{folder} is not a folder", hint="--out DIR")
     if folder.is_dir() and any(folder.iterdir()) and _manifest_of(folder) is None:
