@@ -5,8 +5,6 @@ an internal error. 74: a limit of the system, such as a full device. 130: interr
 was closed. 143: SIGTERM.
 """
 
-from __future__ import annotations
-
 import gc
 import io
 import sys

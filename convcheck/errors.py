@@ -1,7 +1,5 @@
 """The errors of convcheck, with place and hint."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 

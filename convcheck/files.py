@@ -1,7 +1,5 @@
 """Write files atomically, and read only regular files of limited size."""
 
-from __future__ import annotations
-
 import errno
 import io
 import os

@@ -1,7 +1,5 @@
 """Results as structs, which are also their JSON and message formats."""
 
-from __future__ import annotations
-
 import dataclasses
 import sys
 from abc import ABC

@@ -3,8 +3,6 @@
 An import or a C library may swallow one.
 """
 
-from __future__ import annotations
-
 import signal
 import sys
 from types import FrameType

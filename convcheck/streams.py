@@ -4,8 +4,6 @@ Outside text may have escape sequences, and CI systems read commands from a log:
 `::error::` at the start of a line and `##[error]` anywhere in one, Azure Pipelines `##vso[`.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re

@@ -3,8 +3,6 @@
 Even results that the standard leaves undefined have to be consistent.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Send whole calls again: in reverse order, at another address, under other options."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Send elements again: at other positions, in other lengths, at other addresses."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Test a case, or a span of it, on a backend and judge the answers."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import TYPE_CHECKING, cast
 

@@ -1,7 +1,5 @@
 """Test chains: each cast alone, then the graph, or the casts in sequence."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
@@ -58,7 +56,7 @@ def chunk_vectors(
 
 def ask_apart(
     backend: Backend, vectors: VectorSet, note: Note, skip: Mapping[int, str], avoid: Avoid,
-    scattered: bool = False, held: Held | None = None,
+    scattered: bool = False, held: "Held | None" = None,
 ) -> Tally:  # fmt: skip
     """Send codes in bulk, consecutive unless `scattered`, and check the causes in `held`."""
     avoid = Avoid(avoid.together, avoid.placements | OTHERS, avoid.faults)
@@ -123,7 +121,7 @@ def ask_alone(backend: Backend, casts: Iterable[tuple[VectorSet, bool]], note: N
 
 def own_results(
     backend: Backend, spec: Spec, vectors: VectorSet, note: Note, casts: Sequence[Case]
-) -> U64 | None:
+) -> "U64 | None":
     """Return the codes after some casts, each sent alone, or None without an answer."""
     from convcheck.chains.asked import cast_alone
 

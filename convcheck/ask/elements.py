@@ -1,7 +1,5 @@
 """Send a case's inputs to a backend, elements in several placements, whole calls as they are."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, reduce

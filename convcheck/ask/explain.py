@@ -1,7 +1,5 @@
 """Search for the causes of a failing case, with further calls."""
 
-from __future__ import annotations
-
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, cast
 
@@ -99,15 +97,15 @@ class Explainer:
     """Finds the causes of failures."""
 
     def __init__(
-        self, backend: WatchedBackend, budget: Budget, corpus: VectorSource, catalog: Catalog,
-        causes: tuple[CauseFile, ...],
+        self, backend: WatchedBackend, budget: Budget, corpus: VectorSource, catalog: "Catalog",
+        causes: "tuple[CauseFile, ...]",
     ) -> None:  # fmt: skip
         self.backend, self.budget, self.corpus = backend, budget, corpus
         self.catalog, self.causes = catalog, causes
         self.fits: tuple[str, tuple[Fit, ...] | None] = ("", None)  # of the case with this id
 
     @cached_property
-    def search(self) -> Search:
+    def search(self) -> "Search":
         """The search for causes."""
         from convcheck.causes.catalogue import causes_in
         from convcheck.causes.search import Search
@@ -115,7 +113,7 @@ class Explainer:
         return Search(causes_in(self.causes, self.catalog.types), self.catalog)
 
     @cached_property
-    def pairs(self) -> PairSearch:
+    def pairs(self) -> "PairSearch":
         """The search for chains with fixed inputs."""
         from convcheck.causes.chain_search import PairSearch
 
@@ -178,7 +176,7 @@ class Explainer:
         self.fits = job.case.id, found
         return replace(tally, fits=found, search_fault=fault)
 
-    def held(self, job: Job) -> Held | None:
+    def held(self, job: Job) -> "Held | None":
         """Return the causes that give all answers to a span's case, whose vectors may be sent."""
         if _is_told_of_calls(job.case) or TELLING in job.avoid.placements:
             return None

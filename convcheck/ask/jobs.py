@@ -1,7 +1,5 @@
 """Jobs of a worker, with what crashed earlier workers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol

@@ -4,8 +4,6 @@ A vectorised kernel has different code for its body, its tail, short tensors and
 are irregular, so that no period hides from them, and the same in every run.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator
 from functools import lru_cache

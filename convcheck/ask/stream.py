@@ -1,7 +1,5 @@
 """Send every code of a span in chunks through reused buffers, and judge each chunk."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import gcd
@@ -38,7 +36,7 @@ POISON = 0x55  # fills an output before each call, in turn with its complement
 
 def sweep(
     backend: Backend, case: Case, program: Program, form: Decision, span: Span, note: Note,
-    tile: int = TILE, held: Held | None = None,
+    tile: int = TILE, held: "Held | None" = None,
 ) -> Tally:  # fmt: skip
     """Test a span of whole chunks of one sign, multiples of `tile`. Empty if declined."""
     return _Sweep(backend, case, program, form, span, note, tile, held).tally()
@@ -66,7 +64,7 @@ class _Started:
 class _Sweep:
     def __init__(
         self, backend: Backend, case: Case, program: Program, form: Decision, span: Span,
-        note: Note, tile: int, held: Held | None,
+        note: Note, tile: int, held: "Held | None",
     ) -> None:  # fmt: skip
         self.held = held
         self.backend, self.case, self.program, self.form = backend, case, program, form
@@ -143,7 +141,7 @@ def keep_heap() -> None:
 
 def ask_span(
     backend: Backend, job: Job, span: Span, program: Program, form: Decision, note: Note,
-    held: Held | None = None,
+    held: "Held | None" = None,
 ) -> Tally:  # fmt: skip
     """Test the codes of a span, which `note` counts from its first."""
     case = job.case

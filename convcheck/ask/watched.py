@@ -1,7 +1,5 @@
 """Record a backend's calls and check its answers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Protocol, cast
 

@@ -4,8 +4,6 @@ Each input gets another result if an intermediate cast is missing. Each cast is 
 only if all are right does the result of a graph show what was done to the chain.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -55,7 +53,7 @@ class ChainCorpus(Corpus):
     #: the last chain's vectors, by promise
     _last: dict[tuple[str, Promise | None], VectorSet] = field(default_factory=dict, compare=False)
 
-    def only(self, cases: Iterable[Case]) -> ChainCorpus:
+    def only(self, cases: Iterable[Case]) -> "ChainCorpus":
         """Return the corpus of these cases, to send less."""
         cases = list(cases)
         kept = {name: self.codes[name] for name in dict.fromkeys(case.unset_id for case in cases)}

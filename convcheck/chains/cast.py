@@ -1,7 +1,5 @@
 """Casts and chains of casts under one reading. Casts that distinguish NaNs leave any NaN open."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from typing import cast
@@ -29,7 +27,7 @@ class Results:
     def __len__(self) -> int:
         return len(self.codes)
 
-    def same(self, other: Results) -> NDArray[np.bool_]:
+    def same(self, other: "Results") -> NDArray[np.bool_]:
         """Return a mask of equal results."""
         return np.asarray((self.codes == other.codes) & (self.patterns == other.patterns))
 

@@ -1,7 +1,5 @@
 """Compare a chain of casts with the direct one."""
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Sequence
 from contextlib import suppress
@@ -59,7 +57,7 @@ class Counts:
         """The number of inputs with an undefined side."""
         return self.chain_open + self.direct_open + self.both_open
 
-    def __add__(self, other: Counts) -> Counts:
+    def __add__(self, other: "Counts") -> "Counts":
         return Counts(*map(operator.add, astuple(self), astuple(other)))
 
 
@@ -155,10 +153,10 @@ class _Intervals:
     def __len__(self) -> int:
         return len(self.firsts)
 
-    def some(self, which: Mask) -> _Intervals:
+    def some(self, which: Mask) -> "_Intervals":
         return _Intervals(self.firsts[which], self.lasts[which], self.segments[which])
 
-    def parts(self) -> _Intervals:
+    def parts(self) -> "_Intervals":
         many = np.uint64(_MANY if len(self) < _FEW else 2)
         rest = self.lasts - self.firsts
         step = rest // many + np.uint64(1)

@@ -1,7 +1,5 @@
 """The verdict on a chain, and on all chains of a spec."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product

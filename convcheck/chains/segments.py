@@ -1,7 +1,5 @@
 """The segments of casts and chains. `even` ones with equal results at both ends are constant."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -74,19 +72,22 @@ def segments_of(cast: Cast) -> tuple[CastSegment, ...]:
         found = [(interval, same) for interval in intervals_of(cast.source)]
     else:
         known = segments(cast.program, cast.source, cast.target)
-        found = [((one.first, one.last), _outcome(one.program, cast.reading)) for one in known]
+        found = [((one.first, one.last), outcome_of(one.program, cast.reading)) for one in known]
     read = (segment for part in found for segment in _read(cast, *part))
     return tuple(sorted(read, key=lambda segment: segment.first))
 
 
-def _outcome(program: Program, reading: int) -> CompiledOutcome:
-    """Rows on a grid of values may differ from the last. Raises UnprovenError."""
+def outcome_of(program: Program, reading: int) -> CompiledOutcome:
+    """Return the only outcome of rows. Rows on a grid of values may differ from the last.
+
+    Raises UnprovenError.
+    """
     found: list[CompiledOutcome] = []
     for entry in program.entries:
         step = entry.steps[min(reading, len(entry.steps) - 1)]
         if step.hop or (entry.test and entry.test.nature != GRID):
             raise UnprovenError
-        found.append(_outcome(step.program, reading) if step.program else step)
+        found.append(outcome_of(step.program, reading) if step.program else step)
     *on_grid, last = found
     if not all(one == last or one.compute is last.compute is _ROUNDED for one in on_grid):
         raise UnprovenError  # no mode rounds a value of the destination

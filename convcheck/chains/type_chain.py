@@ -1,7 +1,5 @@
 """Chains of types as casts, one reading at a time."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence

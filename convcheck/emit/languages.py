@@ -1,7 +1,5 @@
 """The forms and languages that suites are written in."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass

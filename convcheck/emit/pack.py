@@ -4,8 +4,6 @@ A case is a JSON file whose head is its first line, with a line per vector. The 
 hash of the case and the vector's input, which readers compute.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """The inputs and expected results of a case, which all forms of an export share."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace

@@ -3,8 +3,6 @@
 An answer passes if it matches every reading, is tolerated if it matches one, else it fails.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -12,8 +12,6 @@ Answers that differ only in a sign bit still differ in 33 bits of each lane. The
 so collisions can be constructed.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Judge and tally the answers to elements, under each reading of a disputed rule."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 import numpy as np

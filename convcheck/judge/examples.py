@@ -1,7 +1,5 @@
 """Build examples: an input, the expected value, the answer."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import cast
 

@@ -1,7 +1,5 @@
 """Failure keys: failures with equal keys are the same."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from dataclasses import dataclass, fields
@@ -44,11 +42,11 @@ class FailureKey:
         """Rule and row, blank for a case that fails as a whole."""
         return f"{self.rule} / {self.row}" if self.rule else ""
 
-    def only(self, *names: str) -> FailureKey:
+    def only(self, *names: str) -> "FailureKey":
         """Return a key with all other fields blank."""
         return FailureKey(**{name: getattr(self, name) for name in names})
 
-    def without(self, *names: str) -> FailureKey:
+    def without(self, *names: str) -> "FailureKey":
         """Return a key with these fields blank."""
         return self.only(*(field.name for field in fields(self) if field.name not in names))
 

@@ -1,7 +1,5 @@
 """Name the kind of error of wrong answers. Failures are grouped by it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Compare answers with readings, by element and by call."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast

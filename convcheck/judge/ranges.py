@@ -1,7 +1,5 @@
 """Merge ranges of positions from several parts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import numpy as np

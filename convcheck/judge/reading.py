@@ -4,8 +4,6 @@ A case is its head, or its id if the reader knows the cases. A decision is its f
 into a table. A code is a number, or a pair of spelling and value. A type is its name.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise

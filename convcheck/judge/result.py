@@ -1,7 +1,5 @@
 """The results of a run."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping
@@ -40,7 +38,7 @@ class TypeName(str):
 
     fmt: Format | None
 
-    def __new__(cls, name: str, fmt: Format | None = None) -> TypeName:
+    def __new__(cls, name: str, fmt: Format | None = None) -> "TypeName":
         """Create the name."""
         made = super().__new__(cls, name)
         made.fmt = fmt
@@ -292,7 +290,7 @@ class Surveyed(Record, frozen=True, rename={"decision": "rule"}):
     unsupported: bool = False
     digest: str = ""
     examples: tuple[Shown, ...] = ()
-    sample: SampleField = ()
+    sample: "SampleField" = ()
 
 
 class CaseResult(Record, frozen=True):

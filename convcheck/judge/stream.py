@@ -4,8 +4,6 @@ Only answers that differ are evaluated one by one. A *streak* is a run of codes 
 and one answer, or an undefined one: one code is judged for all.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from dataclasses import dataclass
 from typing import cast

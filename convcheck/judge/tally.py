@@ -3,8 +3,6 @@
 A reading of a disputed rule holds for a whole case, so it is chosen at the end.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence, Set
 from typing import cast

@@ -1,7 +1,5 @@
 """Spell codes, values and patterns, and sanitize outside text."""
 
-from __future__ import annotations
-
 import json
 import shlex
 from collections.abc import Iterable, Sequence
@@ -36,7 +34,7 @@ def timestamp(moment: datetime) -> str:
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def pattern(word: Word) -> str:
+def pattern(word: "Word") -> str:
     """Describe a pattern such as '<nan>', '' for a code or text."""
     name = word[1:-1] if isinstance(word, str) and word[:1] + word[-1:] == "<>" else ""
     return _PATTERNS.get(name, name) if name in PATTERNS else ""
@@ -48,14 +46,14 @@ def hexadecimal(fmt: Numeric, code: int) -> str:
     return f"0x{code:0{-(-bits // 4)}x}"
 
 
-def code_text(fmt: Format, word: Word) -> str:
+def code_text(fmt: Format, word: "Word") -> str:
     """Spell a code in hexadecimal, a text or pattern as it is."""
     if isinstance(word, str) or isinstance(fmt, Text):
         return str(word)
     return hexadecimal(fmt, word)
 
 
-def value(fmt: Format, word: Word | None) -> str | None:
+def value(fmt: Format, word: "Word | None") -> str | None:
     """Spell the value of a code or text, None for a pattern."""
     if word is None or pattern(word):
         return None
@@ -64,7 +62,7 @@ def value(fmt: Format, word: Word | None) -> str | None:
     return spell(fmt, word)
 
 
-def shown(fmt: Format, word: Word) -> str:
+def shown(fmt: Format, word: "Word") -> str:
     """Spell a code in hexadecimal, or a text in quotes."""
     return quote(word) if isinstance(word, str) else code_text(fmt, word)
 
@@ -99,14 +97,14 @@ def row_names(names: Sequence[str]) -> str:
     return "".join(names[:1]) + (f", and {plural(others, 'more row')}" if others > 0 else "")
 
 
-def explain_arguments(case: Case, example: Example | CallExample) -> list[str]:
+def explain_arguments(case: Case, example: "Example | CallExample") -> list[str]:
     """Return an example's arguments of `convcheck explain`, quoted for a shell."""
     words = explain_values(case, example)
     dashes = ["--"] if any(word.startswith("-") for word in words) else []
     return [*dashes, shlex.quote(case.call.id), *map(shell_word, words)]
 
 
-def explain_values(case: Case, example: Example | CallExample) -> list[str]:
+def explain_values(case: Case, example: "Example | CallExample") -> list[str]:
     """Return the values of an example as `convcheck explain` takes them."""
     from convcheck.judge.result import CallExample
 
@@ -124,12 +122,12 @@ def shell_word(text: str) -> str:
     return "$'" + "".join(map(_ESCAPES.get, text, plain)) + "'"
 
 
-def pair(fmt: Format, span: Iterable[Word]) -> str:
+def pair(fmt: Format, span: "Iterable[Word]") -> str:
     """Spell a range of inputs, or its only input."""
     return f"{GLUE}…{GLUE}".join(dict.fromkeys(shown(fmt, word) for word in span))
 
 
-def type_and_shape(strip: Strip) -> str:
+def type_and_shape(strip: "Strip") -> str:
     """Spell type and shape: float32 scalar, float16 [7]."""
     shape = f"[{', '.join(map(str, strip.shape))}]" if strip.shape else "scalar"
     return f"{strip.type} {shape}"

@@ -8,8 +8,6 @@ any session or process group, and kills its children other than workers. Elsewhe
 process group is killed. If the parent dies, so do its servers and their children.
 """
 
-from __future__ import annotations
-
 import atexit
 import contextlib
 import ctypes
@@ -34,7 +32,7 @@ PARENTS_DEATH, ADOPT_ORPHANS = 1, 36  # PR_SET_PDEATHSIG and PR_SET_CHILD_SUBREA
 _lock = threading.Lock()
 # by the preloaded modules; multiprocessing's own server is left to others
 _servers: dict[tuple[str, ...], forkserver.ForkServer] = {}
-_alive: set[ForkedProcess] = set()
+_alive: "set[ForkedProcess]" = set()
 
 
 def start_server(imports: tuple[str, ...] = ()) -> forkserver.ForkServer:
@@ -62,7 +60,7 @@ class Start:
     address: str
 
     @staticmethod
-    def here(address: str) -> Start:
+    def here(address: str) -> "Start":
         """Return the start of a process like this one."""
         folder = ""
         with contextlib.suppress(FileNotFoundError):

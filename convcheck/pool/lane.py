@@ -1,7 +1,5 @@
 """Run batches in one worker at a time, replace it, and find the inputs that crash it."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections import deque
@@ -80,10 +78,10 @@ class WorkQueue:
     #: the last batch is taken, or the run is over
     drained: threading.Event = field(default_factory=threading.Event)
     _changed: threading.Condition = field(default_factory=threading.Condition)
-    _busy: set[Lane] = field(default_factory=set)
+    _busy: "set[Lane]" = field(default_factory=set)
     _processes: set[WorkerProcess] = field(default_factory=set)
 
-    def take(self, lane: Lane) -> list[Job]:
+    def take(self, lane: "Lane") -> list[Job]:
         """Return the lane's next batch, after waiting for jobs that others may put back."""
         with self._changed:
             self._busy.discard(lane)

@@ -1,7 +1,5 @@
 """Run cases in worker processes on this machine."""
 
-from __future__ import annotations
-
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Messages between parent and worker, and the call record that outlives a worker."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping
 from ctypes import c_int64, sizeof

@@ -1,7 +1,5 @@
 """Find the smallest set of inputs that crashes a backend."""
 
-from __future__ import annotations
-
 from typing import Protocol
 
 import numpy as np

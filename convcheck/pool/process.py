@@ -1,7 +1,5 @@
 """A worker process as its parent sees it."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import select

@@ -1,7 +1,5 @@
 """The worker process: tests jobs on a backend and sends each result at once."""
 
-from __future__ import annotations
-
 import contextlib
 import gc
 import importlib

@@ -1,7 +1,5 @@
 """Run a program over inputs, in chunks that stay in the CPU cache."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable
 from typing import TypeVar, cast
 

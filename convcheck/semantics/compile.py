@@ -1,7 +1,5 @@
 """Compile a case into a program: the rows of all rules that apply, in order, up to an `else`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Evaluate a case on inputs."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from convcheck.numerics.number import Bits

@@ -1,7 +1,5 @@
 """Expectations of elements and calls."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -127,12 +125,12 @@ class Expected:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def take(self, index: NDArray[np.intp] | slice) -> Expected:
+    def take(self, index: NDArray[np.intp] | slice) -> "Expected":
         """Return the expectations of some elements."""
         readings = tuple(Reading(r.codes[index], r.patterns[index]) for r in self.readings)
         return Expected(self.rows[index], self.decisions, readings)
 
-    def put(self, index: NDArray[np.intp], others: Expected) -> None:
+    def put(self, index: NDArray[np.intp], others: "Expected") -> None:
         """Replace the expectations of some elements."""
         self.rows[index] = others.rows
         for reading, other in zip(self.readings, others.readings, strict=True):

@@ -1,7 +1,5 @@
 """Hops of numbers on their way to the destination."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -274,7 +272,7 @@ def _wide(fmt: Float) -> Float:
     return replace(fmt, exponent=11, bias=1023)
 
 
-def _carried_twice(x: Numbers, fmt: Float, mode: Mode) -> Numbers:
+def _carried_twice(x: Numbers, fmt: Float, mode: "Mode") -> Numbers:
     """Double numbers below the least normal one that round up to a power of two."""
     wide = _wide(fmt)
     rounded = (round_to(x, wide, mode).magnitude >> np.uint64(fmt.mantissa)).astype(np.int64)

@@ -1,7 +1,5 @@
 """Lint a spec by its body."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
 from typing import Any

@@ -1,7 +1,5 @@
 """A compiled conversion."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -38,7 +36,7 @@ class CompiledOutcome:
     code: int = 0
     compute: Computation | None = None
     mode: str = ""
-    program: Program | None = None
+    program: "Program | None" = None
     hop: Hop | None = None
     #: the program is for the hop's type
     retyped: bool = False
@@ -70,7 +68,7 @@ class Computed(Protocol):
     def expect(self, codes: Codes) -> Expected:
         """Return the expectation of codes, shape (n,)."""
 
-    def changes(self, first: int, last: int) -> NDArray[np.uint64] | None:
+    def changes(self, first: int, last: int) -> "NDArray[np.uint64] | None":
         """Return the codes of one sign where the expectation changes, with `first`, if known."""
 
 
@@ -97,7 +95,7 @@ class Program:
         return own.union(*(program.natures for program in steps if program))
 
     @cached_property
-    def meaning(self) -> Meaning:
+    def meaning(self) -> "Meaning":
         """A normal form: equal for programs with equal answers."""
         return meaning_of(self.entries)
 

@@ -5,8 +5,6 @@ changes only at multiples of half a step of the coarsest type, at the code after
 another type away. If steps are small, tiles of codes differ by a constant.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace

@@ -4,8 +4,6 @@ Numbers of one sign cross a threshold at most once (see `CaseWord`), so equal re
 of an interval hold between them, and bisection finds the crossing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache

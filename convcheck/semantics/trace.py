@@ -1,7 +1,5 @@
 """Trace one input through a program."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction

@@ -4,8 +4,6 @@ Floats round to nearest even (IEEE 754-2019, 4.3.3). Integers do not round or ov
 machine integers, which wrap and truncate division.
 """
 
-from __future__ import annotations
-
 import math
 import operator
 from collections.abc import Callable, Mapping

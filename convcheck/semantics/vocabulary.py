@@ -3,8 +3,6 @@
 x is the exact input, [x] is x rounded to the destination's grid.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
@@ -64,9 +62,9 @@ class Points:
     _matching: dict[str, Mask] = field(default_factory=dict)
     _kept: dict[Hashable, Any] | None = None
     #: the points that these are selected from, with indices
-    part_of: tuple[Points, NDArray[np.intp]] | None = None
+    part_of: "tuple[Points, NDArray[np.intp]] | None" = None
 
-    def at(self, index: NDArray[np.intp]) -> Points:
+    def at(self, index: NDArray[np.intp]) -> "Points":
         """Return some of the points."""
         bits, x, part = self.bits[index], take(self.x, index), (self, index)
         return Points(self.source, self.target, bits, x, _kept={}, part_of=part)
@@ -93,7 +91,7 @@ class Points:
             self._matching[pattern] = np.fromiter(found, bool, len(self.bits))
         return self._matching[pattern]
 
-    def with_numbers(self, x: Numbers) -> Points:
+    def with_numbers(self, x: Numbers) -> "Points":
         """Return the same inputs with other numbers."""
         kept: dict[Hashable, Any] | None = None if self._kept is None else {}
         return Points(self.source, self.target, self.bits, x, _matching=self._matching, _kept=kept)

@@ -1,7 +1,5 @@
 """Compile a case of whole calls by the body of its spec."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING
@@ -31,7 +29,7 @@ def wrong_calls(spec: Spec, case: Case, calls: Sequence[Call]) -> Edits:
     make = resolve_name(f"{__name__}.wrong_{spec.body.name}:WrongCalls")
     made = make(spec, case, calls)
 
-    def edited(causes: Sequence[Cause]) -> Iterable[WrongCall]:
+    def edited(causes: "Sequence[Cause]") -> Iterable[WrongCall]:
         if any(cause.chain or cause.version or not cause.edits(spec) for cause in causes):
             return ()
         return made(causes)

@@ -3,8 +3,6 @@
 If lines are monotone, two codes of one sign that agree in row and result agree with all between.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache

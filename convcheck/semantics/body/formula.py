@@ -1,7 +1,5 @@
 """Compute the expected sequence of a formula's call, in exact fractions, under every reading."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -55,7 +53,7 @@ class UndefinedError(Exception):
         self.row = row
 
 
-def compile_formula(spec: Spec, case: Case) -> FormulaCalls:
+def compile_formula(spec: Spec, case: Case) -> "FormulaCalls":
     """Compile a case of a formula. Raises SpecError."""
     formula = spec.body_as(Formula)
     rule = rule_of(formula, case)

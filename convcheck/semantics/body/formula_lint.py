@@ -4,8 +4,6 @@ Combinations of ordinary values, and each special value among them, meet a condi
 or have an integer length under every reading.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import cast

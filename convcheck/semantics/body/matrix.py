@@ -3,8 +3,6 @@
 The cell of the pair decides a call with values 0 and 1 only, a row of the value rules any other.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial

@@ -1,7 +1,5 @@
 """Check that a matrix is complete, its cells are reached, and its examples hold."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The places of elements that the elements of the first input meet, also by mistake."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 import numpy as np

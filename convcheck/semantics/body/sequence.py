@@ -1,7 +1,5 @@
 """Compute length and elements of a formula's call, cached by type and arguments."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Compute the expectations of an operator defined in steps, exactly unless a reading rounds."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache, partial
@@ -178,13 +176,13 @@ class CompiledSteps(CompiledCalls):
             found.append(self._expected(outputs, of_each))
         return found
 
-    def rows(self, due: Sequence[Sequence[Reading]], runs: Sequence[Run]) -> list[Rows]:
+    def rows(self, due: Sequence[Sequence[Reading]], runs: "Sequence[Run]") -> list[Rows]:
         """Return the decision of each element of each output."""
         names = self.lines[-1].name, *self.steps.others
         pairs = zip(names, zip(*due, strict=True), strict=True)
         return [self._rows_of(name, each, runs) for name, each in pairs]
 
-    def _rows_of(self, name: str, due: Sequence[Reading], runs: Sequence[Run]) -> Rows:
+    def _rows_of(self, name: str, due: Sequence[Reading], runs: "Sequence[Run]") -> Rows:
         rows = np.full(len(due[0].codes), AGREE, np.int16)
         before = [line.name for line in self.lines].index(name) + 1
         lines = [line for line in self.lines[:before] if line.be is None]
@@ -257,7 +255,7 @@ class CompiledSteps(CompiledCalls):
         """Return a mask of elements that all readings compute exactly, except -0."""
         return self._plain([self.run(inputs, reading) for reading in self.steps.readings])
 
-    def _plain(self, runs: Sequence[Run]) -> Mask:
+    def _plain(self, runs: "Sequence[Run]") -> Mask:
         plain, last = np.ones(len(runs[0].undefined), bool), self.lines[-1]
         for run in runs:
             wide = run.values[last.name]
@@ -267,8 +265,8 @@ class CompiledSteps(CompiledCalls):
         return plain
 
     def due(
-        self, calls: Sequence[Sequence[Bits]], kept: dict[Hashable, Run] | None = None
-    ) -> tuple[list[list[Reading]], list[Run]]:
+        self, calls: Sequence[Sequence[Bits]], kept: "dict[Hashable, Run] | None" = None
+    ) -> "tuple[list[list[Reading]], list[Run]]":
         """Return the outputs of each reading, calls end to end, and the runs; `kept` has more."""
         apart, kept = self.distinct(self.steps.readings), {} if kept is None else kept
         computed = {key: self._run_all(one, calls, kept) for key, one in apart.items()}
@@ -280,8 +278,8 @@ class CompiledSteps(CompiledCalls):
         return due, [*computed.values()]
 
     def _run_all(
-        self, reading: StepsReading, calls: Sequence[Sequence[Bits]], kept: dict[Hashable, Run]
-    ) -> Run:
+        self, reading: StepsReading, calls: Sequence[Sequence[Bits]], kept: "dict[Hashable, Run]"
+    ) -> "Run":
         facts, inputs = self._facts(reading), (self.along, self.meets)
         begins = inputs, self._begins(reading)
         keys = [(begins, facts[:n]) for n in range(len(facts) + 1)]
@@ -315,7 +313,7 @@ class CompiledSteps(CompiledCalls):
             facts.append((said, x.source, x.taken_as, made))
         return tuple(facts)
 
-    def run(self, inputs: Sequence[Bits], reading: StepsReading | None = None) -> Run:
+    def run(self, inputs: Sequence[Bits], reading: StepsReading | None = None) -> "Run":
         """Compute the lines of a call, by default under the first reading."""
         return self._run_all(reading or self.steps.readings[0], [inputs], {})
 
@@ -395,7 +393,7 @@ class CompiledSteps(CompiledCalls):
             return met_wrongly(wrongly, index, shape, *along)
         return met(index, shape, along)
 
-    def begun(self, reading: StepsReading, inputs: Mapping[str, Rational]) -> Run:
+    def begun(self, reading: StepsReading, inputs: Mapping[str, Rational]) -> "Run":
         """Return the run before the first line."""
         run = Run.of(inputs)
         run.values |= self._numbers(run)
@@ -414,7 +412,7 @@ class CompiledSteps(CompiledCalls):
                 run.values[name] = run.rounded(run.values[name], work, NEAREST)
         return run
 
-    def _numbers(self, run: Run) -> dict[str, Rational]:
+    def _numbers(self, run: "Run") -> dict[str, Rational]:
         given = dict(self.case.attributes)
         return {name: run.number(int(given[name])) for name in self.steps.numbers}
 
@@ -440,7 +438,7 @@ class CompiledSteps(CompiledCalls):
         """Return the type that a reading computes in, None for exact."""
         return reading.type_for(self.case, self.types)
 
-    def _take(self, line: StepsLine, reading: StepsReading, run: Run) -> None:
+    def _take(self, line: StepsLine, reading: StepsReading, run: "Run") -> None:
         if line.be is None:
             source = self.taken_as(line, reading).format
             target = target_of(line, self.case).format
@@ -454,7 +452,7 @@ class CompiledSteps(CompiledCalls):
             if one.input == line.name:
                 run.leave_open(one)
 
-    def finished(self, run: Run, name: str = "") -> Reading:
+    def finished(self, run: "Run", name: str = "") -> Reading:
         """Return an output, by default the first. Codes without meaning are 0."""
         name = name or self.lines[-1].name
         fmt, undefined = self.types[name].format, run.undefined
@@ -474,7 +472,7 @@ class CompiledSteps(CompiledCalls):
         patterns[undefined] = UNDEFINED
         return Reading(np.where(patterns == EXACT, codes, 0).astype(codes.dtype), patterns)
 
-    def compute(self, line: StepsLine, reading: StepsReading, run: Run) -> None:
+    def compute(self, line: StepsLine, reading: StepsReading, run: "Run") -> None:
         """Compute a line. A reading rounds each operation, or only the result."""
         kind = self.arithmetic(reading)
         if kind is None or line.exact:
@@ -495,7 +493,9 @@ class CompiledSteps(CompiledCalls):
             result = run.rounded(result, cast(Float, data), self.mode)
         run.values[line.name] = result
 
-    def _operations(self, line: StepsLine, reading: StepsReading, run: Run) -> dict[str, Operation]:
+    def _operations(
+        self, line: StepsLine, reading: StepsReading, run: "Run"
+    ) -> dict[str, Operation]:
         types = {dtype.name: cast(Float, dtype.format) for dtype in line.conversions}
         kind = self.arithmetic(reading)
         unsure = cast(Float, kind.format) if kind and self.opens_near_ties(reading) else None
@@ -517,7 +517,7 @@ class CompiledSteps(CompiledCalls):
         """Return the program of a conversion."""
         return self.programs[self.taken_as(line, reading).name, line.name]
 
-    def reached(self, line: StepsLine, reading: StepsReading, run: Run) -> Codes:
+    def reached(self, line: StepsLine, reading: StepsReading, run: "Run") -> Codes:
         """Return the codes that enter a conversion; those to reinterpret are rounded to odd."""
         fmt = cast(Float, self.taken_as(line, reading).format)
         odd = line.taken_as or reading.taken_as
@@ -539,12 +539,12 @@ class Run:
     sizes: tuple[int, ...] = ()
 
     @staticmethod
-    def of(inputs: Mapping[str, Rational]) -> Run:
+    def of(inputs: Mapping[str, Rational]) -> "Run":
         """Return the state before the first line."""
         none = np.zeros(len(next(iter(inputs.values()))), bool)
         return Run(dict(inputs), none, none, none, sizes=(len(none),))
 
-    def copy(self) -> Run:
+    def copy(self) -> "Run":
         """Return a copy. Arrays are never changed in place."""
         values, converted = self.values.copy(), self.converted.copy()
         return replace(self, values=values, converted=converted, decided=self.decided.copy())

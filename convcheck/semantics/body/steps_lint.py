@@ -1,7 +1,5 @@
 """Check the steps of a spec: cases, types, rows, readings, test values and examples."""
 
-from __future__ import annotations
-
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction

@@ -4,8 +4,6 @@ The ends of segments, on which all case words are constant, values at the ends o
 and special values represent all inputs. Samples and thresholds in decimal represent texts.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Container, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -41,7 +39,7 @@ class Diagnostic:
     hint: str = ""
 
     @staticmethod
-    def of_error(error: SpecError, spec: Spec) -> Diagnostic:
+    def of_error(error: SpecError, spec: Spec) -> "Diagnostic":
         """Return the diagnostic of an error that a spec raises."""
         return Diagnostic(error.place or spec.place, error.message, error.hint)
 

@@ -1,7 +1,5 @@
 """The answers of wrong sequences: a formula with the edits of causes."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction

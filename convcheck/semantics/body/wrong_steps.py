@@ -1,7 +1,5 @@
 """The answers of wrong steps: steps with the edits of causes."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace

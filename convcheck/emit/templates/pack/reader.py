@@ -1,7 +1,5 @@
 """Read a pack. `python reader.py FILE...` prints a line per vector: id, input, rule, expected."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Iterator
