@@ -3,8 +3,6 @@
 Each case is a test. Without the option, the plugin imports nothing else of convcheck.
 """
 
-from __future__ import annotations
-
 from argparse import ArgumentTypeError
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -66,6 +64,7 @@ def _seconds(text: str) -> float:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Start if a backend is named. Raises pytest.UsageError for options that need one."""
+    config.addinivalue_line("markers", "convcheck_prove(case, function): see docs/prove.md")
     if address := config.getoption("convcheck_backend"):
         config.pluginmanager.register(_Conformance(config, address), "convcheck-session")
         return
@@ -73,6 +72,17 @@ def pytest_configure(config: pytest.Config) -> None:
         if config.getoption(f"convcheck_{name}"):
             said = f"--convcheck-{name} needs --convcheck-backend"
             raise pytest.UsageError(said)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> None:
+    """Fail a test marked `convcheck_prove(CASE, "FILE:NAME")` unless the function is proved."""
+    for marker in pyfuncitem.iter_markers("convcheck_prove"):
+        from convcheck.cli.prove import prove_one
+
+        proved, page = prove_one(*marker.args)
+        if not proved:
+            pytest.fail(page, pytrace=False)
 
 
 class CaseFailedError(Exception):
@@ -160,11 +170,11 @@ class _Conformance:
 class Gate:
     """The known failures that results are compared with."""
 
-    known: KnownList | None
+    known: "KnownList | None"
     #: Returns the ids of all cases with one of these prefixes.
     every: Callable[[tuple[str, ...]], Iterable[str]]
 
-    def held(self, run: RunResult) -> RunResult:
+    def held(self, run: "RunResult") -> "RunResult":
         """Return the run with excuses and problems of the list."""
         from datetime import date
 
@@ -173,7 +183,7 @@ class Gate:
         return hold(run, self.known, self.every, date.today()) if self.known else run
 
 
-def _select(config: pytest.Config, address: str) -> tuple[list[Case], Corpus, Gate]:
+def _select(config: pytest.Config, address: str) -> "tuple[list[Case], Corpus, Gate]":
     from convcheck.cli.asking import selected
     from convcheck.cli.options import catalog
     from convcheck.cli.reports import every_id
@@ -195,7 +205,7 @@ class Asker:
     """Tests cases on the backend, which starts with the first case."""
 
     def __init__(
-        self, config: pytest.Config, address: str, corpus: Corpus, gate: Gate, cases: list[Case]
+        self, config: pytest.Config, address: str, corpus: "Corpus", gate: Gate, cases: "list[Case]"
     ) -> None:
         from convcheck.plan.units import later_versions
         from convcheck.rules.causes import cause_files
@@ -207,7 +217,7 @@ class Asker:
         self.told: set[Problem] = set()
         self.session: Session | None = None
 
-    def start(self) -> Session:
+    def start(self) -> "Session":
         """Start the backend. Raises UnavailableError or UsageError."""
         from convcheck.pool.local import Session
 
@@ -218,20 +228,20 @@ class Asker:
             self.config.add_cleanup(self.end)
         return self.session
 
-    def ask(self, case: Case) -> RunResult:
+    def ask(self, case: "Case") -> "RunResult":
         """Test a case. Returns a run of it alone, compared with known failures."""
         self.found.append(self.start().ask(case, self.later[case.id]))
         run = self._held(self.found[-1:])
         self.told.update(run.problems)
         return run
 
-    def untold(self) -> list[Problem]:
+    def untold(self) -> "list[Problem]":
         """Return problems of the list that show only in all cases together."""
         if not (self.gate.known and self.found):
             return []
         return [one for one in self._held(self.found).problems if one not in self.told]
 
-    def _held(self, found: Sequence[CaseResult]) -> RunResult:
+    def _held(self, found: "Sequence[CaseResult]") -> "RunResult":
         from convcheck.causes.gather import named_of
         from convcheck.judge.result import RunResult
         from convcheck.records import replace
@@ -252,7 +262,7 @@ class Asker:
 class Cases(pytest.Collector):
     """All selected cases."""
 
-    def __init__(self, *, cases: Sequence[Case], asker: Asker, **kwargs: Any) -> None:
+    def __init__(self, *, cases: "Sequence[Case]", asker: Asker, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.cases, self.asker = cases, asker
 
@@ -265,7 +275,7 @@ class Cases(pytest.Collector):
 class CaseTest(pytest.Item):
     """The test of one case."""
 
-    def __init__(self, *, case: Case, asker: Asker, **kwargs: Any) -> None:
+    def __init__(self, *, case: "Case", asker: Asker, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.case, self.asker = case, asker
 
@@ -302,12 +312,12 @@ class CaseTest(pytest.Item):
         return self.path, None, self.name
 
 
-def _problem(problem: Problem) -> str:
+def _problem(problem: "Problem") -> str:
     said = f"{problem.kind.upper()} {problem.place}: {problem.message}"
     return "\n".join([said, *problem.repair.splitlines()])
 
 
-def _text(run: RunResult, config: pytest.Config) -> str:
+def _text(run: "RunResult", config: pytest.Config) -> str:
     """Return the cause or failure in a line for pytest's summary, then the terminal report."""
     from convcheck.report.document import Document
     from convcheck.report.draw.console import MAX_WIDTH, plain_lines

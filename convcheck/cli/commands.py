@@ -283,6 +283,33 @@ _DECIDE = (
         calls=("decide.chain",),
     ),
     declare(
+        "prove",
+        """Prove that a compiled function equals a rule for every input, or refute it.
+
+        The function is in C, C++ or LLVM IR. It takes and gives a number, or has pointers to the
+        first element of its input and output, and maybe their length `n`. Other parameters are
+        attributes of the case.
+
+        Exit codes: 0 proved, 1 refuted, 2 bad input, 3 undecided, 4 no compiler or solver.""",
+        "convcheck prove onnx.Cast-21/float32-to-bfloat16 kernel.c:f32_to_bf16",
+        click.argument("name", metavar="[CASE]", required=False, shell_complete=complete_specs),
+        click.argument("kernel", metavar="[FILE:NAME]", required=False),
+        WHERE,
+        click.option(
+            "--map", "table", metavar="FILE", help='Prove each "CASE" = "FILE:NAME" of a TOML file.'
+        ),
+        click.option("--cflags", metavar="FLAGS", help="More options of clang."),
+        click.option(
+            "--solver",
+            type=click.Choice(["z3", "both"]),
+            default="z3",
+            help="both: Bitwuzla has to agree.",
+        ),
+        TIMEOUT,
+        out_option("json", "xml", "jsonl", text="Write FILE.json, .xml (JUnit) or .jsonl (log)."),
+        calls=("prove.main",),
+    ),
+    declare(
         "model",
         """List the conversions of an ONNX model, and what is known.
 

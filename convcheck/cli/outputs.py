@@ -68,9 +68,9 @@ def _output(word: str, forms: Sequence[str]) -> Output:
 
 
 def _known(form: str, forms: Sequence[str]) -> str | None:
-    if form == "json" and "jsonl" in forms:
-        return "jsonl"
-    return form if form in forms else None
+    if form in forms:
+        return form
+    return "jsonl" if form == "json" and "jsonl" in forms else None
 
 
 def path_of(outputs: Iterable[Output], form: str) -> str | None:

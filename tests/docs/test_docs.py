@@ -247,16 +247,12 @@ def test_the_pages_have_every_option() -> None:
             assert not words or any(word in pages for word in words), f"{name} {words}"
 
 
-def test_the_page_has_every_json_format_and_key_of_a_report() -> None:
+def test_the_page_has_every_json_format() -> None:
     page = (ROOT / "docs" / "reports.md").read_text("utf-8")
-    named = set(re.findall(r"`([a-z_0-9]+)(?:\[\])?`", page))
     for path in (ROOT / "convcheck" / "documents" / "schemas").glob("*.json"):
         assert f"`{path.name}`" in page
         text = path.read_text("utf-8")
         assert all(name in page for name in re.findall(r'"(convcheck-[a-z]+/\d)"', text)), path
-        parts = json.loads(text)["$defs"] if path.stem.startswith("run-") else {}
-        for name in {"Head", "Line", "CaseHead", "Group", "Example", "End"} & set(parts):
-            assert set(parts[name]["properties"]) - {"unit"} <= named, name
 
 
 def test_the_nightly_run_has_the_slow_tests_and_ci_every_python() -> None:

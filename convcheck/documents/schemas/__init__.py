@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from convcheck.documents import chain, graphs, model, report, score
+from convcheck.documents import chain, graphs, model, proof, report, score
 from convcheck.documents.report import Named, Pairs
 from convcheck.judge.answers import Array
 from convcheck.judge.reading import CaseHead
@@ -38,6 +38,7 @@ FORMATS: dict[str, type[Record]] = {
     "chains": chain.ChainsJson,
     "graphs": graphs.GraphsJson,
     "model": model.ModelJson,
+    "proof": proof.ProofsJson,
 }
 _SPELLED = {"type": "string", "pattern": "^0x[0-9a-f]+$"}
 # Schemas of values built by decoding hooks, or the class with the schema.

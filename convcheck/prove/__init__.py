@@ -1,0 +1,1 @@
+"""Prove that a compiled function equals a rule for every input."""
