@@ -20,7 +20,7 @@ import numpy as np
 from convcheck.backends.native import release_of
 from convcheck.backends.protocol import Answer, Declined, Outputs
 from convcheck.errors import UnavailableError, UsageError, install_hint
-from convcheck.numerics.format import Text
+from convcheck.numerics.format import Float, Format, Text
 from convcheck.numerics.number import Bits
 from convcheck.rules.load import Catalog
 from convcheck.rules.model import Case, Spec
@@ -29,9 +29,10 @@ FLAGS = (
     "-O2", "-g0", "-fno-vectorize", "-fno-slp-vectorize", "-fno-discard-value-names",
     "-mllvm", "-unroll-runtime=false", "-Wno-everything",
 )  # fmt: skip
-WIDTHS = {"half": 16, "bfloat": 16, "float": 32, "double": 64}  # of LLVM's floats
+# LLVM's floats: bits, and those of exponent and mantissa
+WIDTHS = {"half": 16, "bfloat": 16, "float": 32, "double": 64}
+_FIELDS = {"half": (5, 10), "bfloat": (8, 7), "float": (8, 23), "double": (11, 52)}
 _LANGUAGES = {".c": "c", ".cc": "c++", ".cpp": "c++", ".cxx": "c++"}
-WIDTH_OF_BOOL = 8
 # input, output, and number of elements
 SIGNATURE: Any = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
 _SECONDS = 60  # for clang
@@ -80,14 +81,14 @@ class Kernel:
         formats = [one.format for one in (*case.inputs, *case.outputs)]
         if case.whole_calls or len(formats) != 2 or any(isinstance(f, Text) for f in formats):
             return "it converts one number to another"
-        widths = [8 * fmt.storage.itemsize for fmt in formats]
         if self.by_pointer:
             return "" if self.result == "void" else f"it gives {self.result} besides"
-        if not self.types or width(self.types[0]) != widths[0]:
-            return f"its first parameter is no {widths[0]}-bit number"
-        boolean = widths[1] == WIDTH_OF_BOOL and self.result == "i1"
-        if not boolean and width(self.result) != widths[1]:
-            return f"its result is no {widths[1]}-bit number, but {self.result}"
+        source, target = formats
+        if not self.types or not _holds(self.types[0], source):
+            return f"its first parameter is no number of {8 * source.storage.itemsize} bits"
+        boolean = target.storage.itemsize == 1 and self.result == "i1"
+        if not boolean and not _holds(self.result, target):
+            return f"its result is no number of {8 * target.storage.itemsize} bits"
         return ""
 
     def given(self, spec: Spec, case: Case) -> list[int]:
@@ -100,6 +101,13 @@ class Kernel:
                 hint = f"a parameter is an attribute of the case: {', '.join(attributes) or 'none'}"
                 raise UsageError(f"{self.name}: which value has the parameter {name!r}?", hint=hint)
         return [int(attributes[name]) for name in self.names[skip:]]
+
+
+def _holds(type_: str, fmt: Format) -> bool:
+    """Return whether a type of LLVM holds the codes of a format."""
+    if type_ in _FIELDS:
+        return isinstance(fmt, Float) and (fmt.exponent, fmt.mantissa) == _FIELDS[type_]
+    return width(type_) == 8 * fmt.storage.itemsize
 
 
 def width(type_: str) -> int:

@@ -114,7 +114,7 @@ class _Evaluation:
         self.home: dict[int, int] = {}  # value -> its block
         self.fresh = 0
         self.array: _Array | None = None
-        self.floats: dict[int, Any] = {}
+        self.floats: dict[tuple[str, int], Any] = {}
 
     def run(self, loop: bool) -> Outcome:
         """Evaluate all blocks."""
@@ -210,7 +210,7 @@ class _Evaluation:
             self.values[_key(one)] = self._select(*(self._get(o) for o in operands))
         else:
             given = [self._value(operand) for operand in operands]
-            self.values[_key(one)] = self._computed(one, opcode, text, operands, given)
+            self.values[_key(one)] = self._computed(one, opcode, operands, given)
 
     # Control flow --------------------------------------------------------------------------------
 
@@ -268,29 +268,31 @@ class _Evaluation:
             return Pointer(operand.name, Value(z3.BitVecVal(0, 64)))
         if kind in ("poison_value", "undef_value", "constant_aggregate_zero") or type_ == "ptr":
             if kind in ("poison_value", "undef_value") and type_ != "ptr":
-                return Value(self._any(self._width(type_)), z3.BoolVal(True))
+                return Value(self.any(self.width(type_)), z3.BoolVal(True))
             raise UndecidedError(f"the operand {operand} of {self.at}")
         if kind == "constant_int":
-            return Value(z3.BitVecVal(_integer(str(operand)), self._width(type_)))
+            return Value(z3.BitVecVal(_integer(str(operand)), self.width(type_)))
         if kind == "constant_fp":
             return Value(z3.BitVecVal(float_code(type_, str(operand).split()[-1]), _WIDTHS[type_]))
         raise UndecidedError(f"the operand {operand} of {self.at}")
 
-    def _width(self, type_: str) -> int:
+    def width(self, type_: str) -> int:
+        """Return the bits of a type. Raises UndecidedError for other types than numbers."""
         if found := re.fullmatch(r"i(\d+)", type_):
             return int(found[1])
         if type_ not in _WIDTHS:
             raise UndecidedError(f"the type {type_} in {self.at}")
         return _WIDTHS[type_]
 
-    def _any(self, width: int) -> Bits:
+    def any(self, width: int) -> Bits:
+        """Return a fresh variable."""
         self.fresh += 1
         return z3.BitVec(f"any{self.fresh}", width)
 
     # Memory --------------------------------------------------------------------------------------
 
     def _load(self, one: Instruction, pointer: Value | Pointer) -> Value:
-        width = self._width(str(one.type))
+        width = self.width(str(one.type))
         if not isinstance(pointer, Pointer):
             raise UndecidedError(f"an address: {self.at}")
         if pointer.base.startswith("argument"):
@@ -360,14 +362,13 @@ class _Evaluation:
         return found
 
     def _computed(
-        self, one: Instruction, opcode: str, text: str, operands: list[Instruction],
-        given: list[Value],
-    ) -> Value:  # fmt: skip
-        words = set(text.split("=", 1)[1].replace(",", " ").split())
+        self, one: Instruction, opcode: str, operands: list[Instruction], given: list[Value]
+    ) -> Value:
+        words = set(self.at.split("=", 1)[1].replace(",", " ").split())
         poison = [each.poison for each in given]
         terms = [each.bits for each in given]
         source = str(operands[0].type)
-        width = self._width(str(one.type))
+        width = self.width(str(one.type))
         if opcode in INTEGERS:
             bits, own = INTEGERS[opcode](words, *terms)
             if opcode in ("udiv", "sdiv", "urem", "srem"):
@@ -379,7 +380,7 @@ class _Evaluation:
         elif opcode in ("zext", "sext", "trunc", "bitcast", "freeze"):
             bits, own = self._widened(opcode, words, terms[0], width)
             if opcode == "freeze":
-                chosen = self._any(width)
+                chosen = self.any(width)
                 return Value(z3.If(poison[0], chosen, terms[0]))
         else:
             bits, own = self._of_floats(opcode, words, source, str(one.type), terms)
@@ -410,14 +411,14 @@ class _Evaluation:
         """Return bits as a floating-point term."""
         if type_ not in _SORTS:
             raise UndecidedError(f"the type {type_} in {self.at}")
-        known = self.floats.get(bits.get_id())
+        known = self.floats.get((type_, bits.get_id()))
         return known[1] if known else z3.fpBVToFP(bits, z3.FPSort(*_SORTS[type_]))
 
     def coded(self, type_: str, number: Any) -> Bits:
         """Return the bits of a floating-point term: any, if it is NaN."""
-        bits = self._any(_WIDTHS[type_])
+        bits = self.any(_WIDTHS[type_])
         self.outcome.facts.append(z3.fpBVToFP(bits, z3.FPSort(*_SORTS[type_])) == number)
-        self.floats[bits.get_id()] = (bits, number)
+        self.floats[type_, bits.get_id()] = (bits, number)  # keeps the id
         return bits
 
     def _of_floats(
@@ -435,7 +436,7 @@ class _Evaluation:
             own = [terms[0] < 0] if "nneg" in words else []
             return self.coded(type_, to(_NEAREST, terms[0], sort)), own
         if opcode in ("fptoui", "fptosi"):
-            return self.to_integer(opcode == "fptosi", source, terms[0], self._width(type_))
+            return self.to_integer(opcode == "fptosi", source, terms[0], self.width(type_))
         if opcode in ("fptrunc", "fpext"):
             return self._other_float(source, type_, terms[0]), own
         if opcode not in _FLOATS:
@@ -905,11 +906,11 @@ def _whole_integer(mode: Any) -> Callable[..., Computed]:
 
     def call(run: _Evaluation, source: str, type_: str, terms: list[Bits]) -> Computed:
         whole = z3.fpRoundToIntegral(mode, run.number(source, terms[0]))
-        width = run._width(type_)
+        width = run.width(type_)
         low, high = _range(True, width, source)
         out = z3.Or(z3.fpIsNaN(whole), z3.fpLT(whole, low), z3.fpGEQ(whole, high))
         found = z3.fpToSBV(_ZERO, whole, z3.BitVecSort(width))
-        return z3.If(out, run._any(width), found), []
+        return z3.If(out, run.any(width), found), []
 
     return call
 
@@ -969,7 +970,7 @@ def _extreme(larger: bool, nan: bool) -> Callable[..., Computed]:
         first = z3.fpGT(one, other) if larger else z3.fpLT(one, other)
         zeros = z3.And(z3.fpIsZero(one), z3.fpIsZero(other))
         negative = z3.Extract(terms[0].size() - 1, terms[0].size() - 1, terms[0]) == 1
-        any_ = z3.Extract(0, 0, run._any(1)) == 1
+        any_ = z3.Extract(0, 0, run.any(1)) == 1
         first = z3.If(zeros, (negative != larger) if nan else any_, first)
         found = z3.If(first, *terms)
         signalling = z3.Or(*(_is_signalling(source, each, term) for each, term
@@ -979,7 +980,7 @@ def _extreme(larger: bool, nan: bool) -> Callable[..., Computed]:
             none = run.coded(type_, z3.fpNaN(one.sort()))
             return z3.If(either, none, found), []
         found = z3.If(z3.fpIsNaN(one), terms[1], z3.If(z3.fpIsNaN(other), terms[0], found))
-        return z3.If(signalling, run._any(terms[0].size()), found), []
+        return z3.If(signalling, run.any(terms[0].size()), found), []
 
     return call
 
@@ -991,7 +992,7 @@ def _is_signalling(type_: str, number: Any, bits: Bits) -> Bool:
 
 def _saturated_integer(signed: bool) -> Callable[..., Computed]:
     def call(run: _Evaluation, source: str, type_: str, terms: list[Bits]) -> Computed:
-        width = run._width(type_)
+        width = run.width(type_)
         found, _ = run.to_integer(signed, source, terms[0], width)
         number = run.number(source, terms[0])
         low, high = _range(signed, width, source)
@@ -1024,6 +1025,15 @@ def _class(run: _Evaluation, source: str, type_: str, terms: list[Bits]) -> Comp
 
 def _fused(run: _Evaluation, source: str, type_: str, terms: list[Bits]) -> Computed:
     return run.coded(type_, z3.fpFMA(_NEAREST, *(run.number(source, t) for t in terms))), []
+
+
+def _fused_or_not(run: _Evaluation, source: str, type_: str, terms: list[Bits]) -> Computed:
+    """fmuladd: the compiler may round once or twice."""
+    one, other, more = (run.number(source, term) for term in terms)
+    twice = run.coded(type_, z3.fpMul(_NEAREST, one, other))
+    sum_ = run.coded(type_, z3.fpAdd(_NEAREST, run.number(type_, twice), more))
+    once, _ = _fused(run, source, type_, terms)
+    return z3.If(run.any(1) == 1, once, sum_), []
 
 
 def _root(run: _Evaluation, source: str, type_: str, terms: list[Bits]) -> Computed:
@@ -1061,6 +1071,7 @@ CALLS: Mapping[str, Callable[..., Computed]] = {
     "llround": _whole_integer(z3.RNA()),
     "sqrt": _root,
     "fma": _fused,
+    "fmuladd": _fused_or_not,
     "maxnum": _extreme(larger=True, nan=False),
     "minnum": _extreme(larger=False, nan=False),
     "maximum": _extreme(larger=True, nan=True),

@@ -122,6 +122,7 @@ void sums(const uint8_t *x, uint8_t *y, size_t n) {
 void whole(const int32_t *x, uint8_t *y, int n, int unused) {
   for (int i = 0; i < n; i++) y[i] = (uint8_t)x[i];
 }
+float kept_float(double x) { return (float)(x * 1.0 + 0.0); }
 int8_t undefined(int8_t x) { return x << 8 >> (x & 31) << 31; }
 uint8_t elsewhere(uint8_t x) { extern uint8_t other(uint8_t); return other(x); }
 int8_t kept(int8_t x, int other) { return x + other; }
@@ -144,7 +145,9 @@ int64_t wider(int32_t x) { return x; }
         ("uint8-to-uint8", "sums", 3, "carries more than its index"),
         ("int32-to-uint8", "whole", 2, "parameter 'unused'"),
         ("uint8-to-uint8", "elsewhere", 3, "the call of other"),
-        ("int32-to-int8", "wider", 3, "no 8-bit number"),
+        ("int32-to-int8", "wider", 3, "no number of 8 bits"),
+        ("int64-to-float32", "kept_float", 3, "its first parameter is no number of 64 bits"),
+        ("float64-to-float32", "kept_float", 1, "loses-sign"),
         ("int8-to-int8", "kept", 2, "which value has the parameter 'other'?"),
         ("int32-to-uint8", "nothing", 2, "has no function 'nothing'"),
     ],
@@ -217,4 +220,4 @@ def test_llvm_ir_is_read_as_it_is(tmp_path: Path) -> None:
     )
     done = convcheck("prove", "onnx.Cast-21/int32-to-uint8", "k.ll:f", cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "LLVM IR: 2 instructions, 1 block, no loop" in done.stdout
+    assert "k.ll:f, LLVM IR: 2 instructions, 1 block, no loop" in done.stdout

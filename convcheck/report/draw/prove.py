@@ -60,10 +60,12 @@ def proof_blocks(one: Told, first: bool) -> Iterator[Block]:
     if not first:
         yield BLANK
     turns = plural(loops, "loop") if loops else "no loop"
-    head = f"{proof.kernel.path}:{proof.kernel.name}  {proof.case.id}"
-    yield Text(head, "bold")
+    yield Text(proof.case.id, "bold")
     parts = ", ".join([plural(size, "instruction"), plural(blocks, "block"), turns])
-    yield Text(f"{proof.kernel.made}: {parts}", right=[(f"{proof.took:.2f} s", "dim")])
+    yield Text(
+        f"{proof.kernel.path}:{proof.kernel.name}, {proof.kernel.made}: {parts}",
+        right=[(f"{proof.took:.2f} s", "dim")],
+    )
     yield Text(f"{proof.verdict.upper():<9} {one.says}", _STYLES[proof.verdict], hang=10)
     if one.cause:
         yield Text(f"{'':9} cause: {one.cause}", hang=10)
