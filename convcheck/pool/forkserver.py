@@ -135,8 +135,9 @@ class ForkedProcess:
                     kill(self._said[0], signal.SIGKILL)
 
     def close(self) -> None:
-        """Kill the process and everything that it started."""
-        self.kill()
+        """Kill the process and everything that it started, once it is forked."""
+        if self.pid:
+            self.kill()
         code = self.code(ENDING)
         with _lock:
             _alive.discard(self)

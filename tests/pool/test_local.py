@@ -17,9 +17,10 @@ from planted.identity import BrokenCorpus, Corpus, SlowCorpus, case, judge
 from convcheck.errors import UnavailableError, UsageError
 from convcheck.judge.result import BackendInfo, CaseResult
 from convcheck.plan.runner import Execution, execute
-from convcheck.pool.forkserver import start_server
+from convcheck.pool.forkserver import Start, start_server
 from convcheck.pool.local import Session
-from convcheck.pool.process import start_ahead, waiting
+from convcheck.pool.messages import Setup
+from convcheck.pool.process import WorkerProcess, start_ahead, waiting
 
 
 @pytest.fixture(autouse=True)
@@ -216,6 +217,18 @@ def test_an_interrupt_does_not_wait_for_a_backend_to_open() -> None:
     execution = run("SlowToOpen", range(200), jobs=2)
     assert execution.interrupted
     assert execution.results == ()
+    assert time.monotonic() - began < 10
+
+
+def test_a_worker_that_is_closed_before_its_fork_is_not_waited_for() -> None:
+    began = time.monotonic()
+    address = "tests.planted.bad_backends:SlowToOpen"
+    server: int = start_server()._forkserver_pid  # type: ignore[attr-defined]
+    os.kill(server, signal.SIGSTOP)
+    process = WorkerProcess(Start.here(address))
+    process.send((process.start.environment, Setup(address, Corpus(), None)))
+    threading.Timer(0.3, os.kill, (server, signal.SIGCONT)).start()
+    process.close()
     assert time.monotonic() - began < 10
 
 
