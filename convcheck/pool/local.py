@@ -3,7 +3,7 @@
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 
 from convcheck.ask.jobs import Job
 from convcheck.backends.protocol import max_elements, prepare_backend
@@ -51,6 +51,7 @@ def _has_siblings(job: Job) -> bool:
 
 BATCHES_A_LANE = 8  # balances the lanes at the end
 WORTH_A_WORKER = 32  # cases; fewer finish before a second worker has loaded the runtime
+AWAKE = 1.0  # seconds between looks at signals
 PATIENCE = 0.25  # seconds for the first worker to finish a small plan alone
 
 _Reports = SimpleQueue[Report | BaseException | None]
@@ -81,7 +82,10 @@ def locally(
         for thread in threads:
             thread.start()
         while running:
-            report = reports.get()
+            try:
+                report = reports.get(timeout=AWAKE)
+            except Empty:  # a signal that another thread got is raised here
+                continue
             if isinstance(report, BaseException):
                 raise report
             if report is None:

@@ -33,11 +33,13 @@ PATTERNS = (
 class Quotation(Record, frozen=True):
     """A citation of a row, or of a part of it."""
 
+    #: The quoted sentence.
     text: str
+    #: Title and section of the document.
     document: str
-    #: a reading, or the length or elements of a sequence; '' for the whole row
+    #: A reading, or the length or elements of a sequence; '' for the whole row.
     of: str = ""
-    #: our English translation
+    #: Our English translation of a foreign sentence, else ''.
     gloss: str = ""
 
     @property
@@ -48,23 +50,28 @@ class Quotation(Record, frozen=True):
 
 
 class Decision(Record, frozen=True):
-    """The row that decides an element. `rule` may chain: 'string-to-float > float-to-float'."""
+    """The row that decides an element, with level and citation.
+
+    `rule` names the chain if rules delegate: 'string-to-float > float-to-float'.
+    """
 
     rule: str
     row: str
     level: Level
+    #: The quoted sentence.
     cite: str
+    #: Title and section of the document.
     source: str
     place: Place
-    #: names, ('',) for a single one
+    #: Names, in order; ('',) for a single one.
     readings: tuple[str, ...] = ("",)
-    #: rule and row of each step
+    #: (rule, row) of every step of the chain.
     trail: tuple[tuple[str, str], ...] = ()
-    #: of the row's parts, in place of `cite`
+    #: The citations of the row's parts, in place of the sentence; empty if it covers the whole row.
     quotations: tuple[Quotation, ...] = ()
-    #: if the sentence covers several rows
+    #: The row in words, if the sentence covers several rows, else ''.
     row_in_words: str = ""
-    #: our English translation
+    #: Our English translation of a foreign sentence, else ''.
     gloss: str = ""
 
     def __hash__(self) -> int:  # equal rule and row are rare among different decisions

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pytest
 from catalogue import CATALOG, CORPUS
 
 from convcheck.causes.asked import AskedInputs, is_wrong
@@ -144,6 +145,7 @@ def test_what_says_something_where_all_is_open_tells_inputs_apart() -> None:
     assert [cause.name for cause in left] == []
 
 
+@pytest.mark.slow
 def test_each_cause_of_calls_has_a_call_on_either_side_of_its_border() -> None:
     """Attributes included, which value conversions do not show."""
     under = [c for c in CAUSES if c.under and not c.call]

@@ -291,6 +291,7 @@ def _with_another(answers: Answers, i: int) -> Answers:
     return replace(answers, got=np.array([*answers.got[:i], other, *answers.got[i + 1 :]]))
 
 
+@pytest.mark.slow
 def test_two_causes_are_found_together_where_none_alone_fits() -> None:
     calls = asked("openvino.Range-4/float32-float32-float32-to-bfloat16")
     pair = CAUSES["counts-either-way-in-float32"], CAUSES["adds-half-of-the-last-bit"]

@@ -39,6 +39,7 @@ def test_who_keeps_both_nodes_passes(tmp_path: Path) -> None:
     assert found[0]["fixed"] == {"y_scale": "5.224", "y_zero_point": "0"}
 
 
+@pytest.mark.slow
 def test_both_nodes_taken_for_nothing_are_found_without_a_spec(tmp_path: Path) -> None:
     """Each in the newest version that has it."""
     path = tmp_path / "r.json"
