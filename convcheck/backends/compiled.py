@@ -122,7 +122,8 @@ def load(address: str) -> Kernel:
     file = Path(path)
     if not path or not file.is_file():
         hint = "write FILE:NAME, such as kernel.c:f32_to_e4m3"
-        raise UsageError(f"no file {path!r} in {where!r}", hint=hint)
+        said = f"no file {path!r} in {where!r}" if where else "which function?"
+        raise UsageError(said, hint=hint)
     try:
         from llvmlite import binding
     except ImportError as error:
@@ -225,7 +226,7 @@ def _version() -> str:
 class Compiled:
     """A compiled function as a backend."""
 
-    def __init__(self, address: str, catalog: Catalog) -> None:
+    def __init__(self, address: str = "", *, catalog: Catalog) -> None:
         self.kernel, self._catalog = load(address), catalog
         self.name, self.version = self.kernel.path.name, f"{self.kernel.name}, {self.kernel.made}"
         self._engines: dict[tuple[object, ...], Any] = {}

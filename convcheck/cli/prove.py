@@ -81,8 +81,9 @@ def _pairs(
     for case_name, where_is in given.items():
         address = f"{where_is} {cflags or ''}".strip()
         kernels[address] = kernels.get(address) or load(address)
-        for case in select(loaded, replace(selection_of((case_name,)), where=where)):
-            yield case, address, kernels[address]
+        cases = select(loaded, replace(selection_of((case_name,)), where=where))
+        fitting = [case for case in cases if not kernels[address].mismatch(case)]
+        yield from ((case, address, kernels[address]) for case in fitting or cases)
 
 
 def _table(path: Path) -> dict[str, str]:

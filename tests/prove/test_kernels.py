@@ -68,7 +68,7 @@ def many(case: Case) -> list[int]:
 
 @pytest.mark.parametrize("where", RIGHT)
 def test_a_right_kernel_is_proved(where: str) -> None:
-    backend = Compiled(f"{KERNELS.parent / where}", CATALOG)
+    backend = Compiled(f"{KERNELS.parent / where}", catalog=CATALOG)
     found = proved(case_of(RIGHT[where]), backend)
     assert (found.verdict, found.why) == ("proved", "")
 
@@ -81,7 +81,7 @@ def test_mutants_are_decided(tmp_path: Path, name: str) -> None:
             continue
         file = tmp_path / f"{number}.c"
         file.write_text(text)
-        backend, case = Compiled(f"{file}:{name}", CATALOG), case_of(CASES[name])
+        backend, case = Compiled(f"{file}:{name}", catalog=CATALOG), case_of(CASES[name])
         found = proved(case, backend)
         verdicts[found.verdict] += 1
         meant = found.verdict != "undecided" or re.search("undefined in C|its length", found.why)

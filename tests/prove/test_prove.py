@@ -147,7 +147,7 @@ int64_t wider(int32_t x) { return x; }
         ("uint8-to-uint8", "elsewhere", 3, "the call of other"),
         ("int32-to-int8", "wider", 3, "no number of 8 bits"),
         ("int64-to-float32", "kept_float", 3, "its first parameter is no number of 64 bits"),
-        ("float64-to-float32", "kept_float", 1, "loses-sign"),
+        ("float64-to-float32", "kept_float", 1, "(loses-negative-zero)"),
         ("int8-to-int8", "kept", 2, "which value has the parameter 'other'?"),
         ("int32-to-uint8", "nothing", 2, "has no function 'nothing'"),
     ],
