@@ -78,12 +78,12 @@ class Kernel:
 
     def mismatch(self, case: Case) -> str:
         """Return why it cannot convert the case's types, or ''."""
-        formats = [one.format for one in (*case.inputs, *case.outputs)]
-        if case.whole_calls or len(formats) != 2 or any(isinstance(f, Text) for f in formats):
+        source, target = case.inputs[0].format, case.outputs[0].format if case.outputs else Text()
+        alone = len(case.inputs) > 1 and len(self.types) == 1
+        if alone or isinstance(source, Text) or isinstance(target, Text):
             return "it converts one number to another"
         if self.by_pointer:
             return "" if self.result == "void" else f"it gives {self.result} besides"
-        source, target = formats
         if not self.types or not _holds(self.types[0], source):
             return f"its first parameter is no number of {8 * source.storage.itemsize} bits"
         boolean = target.storage.itemsize == 1 and self.result == "i1"
@@ -91,16 +91,21 @@ class Kernel:
             return f"its result is no number of {8 * target.storage.itemsize} bits"
         return ""
 
-    def given(self, spec: Spec, case: Case) -> list[int]:
-        """Return the values of its further parameters. Raises UsageError for an unknown one."""
-        defaults = {one.name: one.default for one in spec.attributes}
-        attributes: dict[str, Any] = {**defaults, **dict(case.given)}
+    def given(self, spec: Spec, case: Case, more: Sequence[Bits]) -> list[int]:
+        """Return the codes of its further parameters: attributes, and `more` inputs of one value.
+
+        Raises UsageError for an unknown one.
+        """
+        known = {one.name: str(one.default) for one in spec.attributes}
+        known |= {name: str(value) for name, value in case.given}
+        named = zip(spec.inputs[1:], more, strict=False)
+        known |= {name: str(int(tensor.flat[0])) for (name, _), tensor in named}
         skip = 1 if not self.by_pointer else 3 if self.takes_length else 2
         for name in self.names[skip:]:
-            if not re.fullmatch(r"-?\d+", str(attributes.get(name, ""))):
-                hint = f"a parameter is an attribute of the case: {', '.join(attributes) or 'none'}"
+            if not re.fullmatch(r"-?\d+", known.get(name, "")):
+                hint = f"a parameter is an attribute or an input: {', '.join(known) or 'none'}"
                 raise UsageError(f"{self.name}: which value has the parameter {name!r}?", hint=hint)
-        return [int(attributes[name]) for name in self.names[skip:]]
+        return [int(known[name]) for name in self.names[skip:]]
 
 
 def _holds(type_: str, fmt: Format) -> bool:
@@ -248,17 +253,19 @@ class Compiled:
         return Declined(f"{self.kernel.name}: {said}", missing=True) if said else None
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
-        """Convert every element."""
+        """Convert every element. Further inputs need one value."""
+        if any(tensor.size != 1 for tensor in inputs[1:]):
+            return Declined("it takes one value of each further input", missing=True)
         codes = np.array(inputs[0], order="C")
         out = np.empty(codes.shape, case.outputs[0].format.storage)
-        call = self._call(case, (codes.dtype.itemsize, out.dtype.itemsize))
+        given = self.kernel.given(self._catalog.specs[case.spec], case, inputs[1:])
+        call = self._call((codes.dtype.itemsize, out.dtype.itemsize), given)
         call(codes.ctypes.data, out.ctypes.data, codes.size)
         return Outputs((out,), (case.outputs[0].name,))
 
-    def _call(self, case: Case, sizes: tuple[int, int]) -> Any:
+    def _call(self, sizes: tuple[int, int], given: Sequence[int]) -> Any:
         from llvmlite import binding
 
-        given = self.kernel.given(self._catalog.specs[case.spec], case)
         key = (*sizes, *given)
         if key not in self._engines:
             module = binding.parse_assembly(with_loop(self.kernel, sizes, given))
@@ -296,7 +303,9 @@ def with_loop(kernel: Kernel, sizes: tuple[int, int], given: Sequence[int]) -> s
         extended = "%z = zext i1 %y to i8\n  store i8 %z" if kernel.result == "i1" else ""
         call = f"%x = load {types[0]}, ptr %a, align 1\n  %y = call {kernel.result} @{{}}({{}})\n  "
         call += f"{extended or f'store {kernel.result} %y'}, ptr %b, align 1"
-    more = [f"{type_} {value}" for type_, value in zip(types[len(first) :], given, strict=True)]
+    more = [f"{type_} {value}" if type_ not in WIDTHS else
+            f"{type_} bitcast (i{WIDTHS[type_]} {value} to {type_})"
+            for type_, value in zip(types[len(first) :], given, strict=True)]  # fmt: skip
     return (
         str(kernel.module)
         + f"""

@@ -48,7 +48,7 @@ def main(
     texts = {
         "json": lambda: proofs_text(found),
         "xml": lambda: proofs_junit(found),
-        "jsonl": lambda: "".join(text(one.run) for one in found),
+        "jsonl": lambda: "".join(text(one.run) for one in found if one.run),
     }
     page = (block for one in found for block in proof_blocks(one, one is found[0]))
     show(page, *((path, texts[form]) for form, path, _ in outputs))
@@ -80,10 +80,10 @@ def _pairs(
     kernels: dict[str, Kernel] = {}
     for case_name, where_is in given.items():
         address = f"{where_is} {cflags or ''}".strip()
-        kernels[address] = kernels.get(address) or load(address)
-        cases = select(loaded, replace(selection_of((case_name,)), where=where))
-        fitting = [case for case in cases if not kernels[address].mismatch(case)]
-        yield from ((case, address, kernels[address]) for case in fitting or cases)
+        found = kernels[address] = kernels.get(address) or load(address)
+        cases = select(loaded, replace(selection_of((case_name,)), where=where), "exhaustive")
+        fitting = [case for case in cases if not (case.whole_calls or found.mismatch(case))]
+        yield from ((case, address, found) for case in fitting or cases)
 
 
 def _table(path: Path) -> dict[str, str]:
@@ -101,9 +101,12 @@ def _table(path: Path) -> dict[str, str]:
 def _told(
     loaded: Catalog, case: Case, address: str, kernel: Kernel, timeout: float, *, both: bool
 ) -> Told:
-    """Prove or refute a kernel, then run it: on the refuting input, and on the edge inputs."""
+    """Prove or refute a kernel, then run it: on the refuting input, and on the edge inputs.
+
+    If other inputs are fixed, it is run where the expected value changes, and has no cause.
+    """
     try:
-        from convcheck.prove.prove import DisagreeingError, prove
+        from convcheck.prove.prove import DisagreeingError, changes, prove
     except ImportError as error:
         raise UnavailableError(f"no solver: {error}", hint=install_hint("prove")) from error
     spec, backend = loaded.specs[case.spec], f"compiled:{address}"
@@ -120,9 +123,16 @@ def _told(
             why = f"for {inputs} the result depends on bits of a NaN that LLVM leaves open"
             proof, one = dataclasses.replace(proof, verdict="undecided", why=why), None
     options = RunOptions(1, timeout)
-    run = Asking([case], corpus_of_run(loaded, options, [case]), options).ask(backend)
-    if proof.verdict == "proved" and run.outcome == "fail":
+    if case.fixed and proof.verdict == "proved":
+        asked = vectors_of(spec, case, list(map(hex, changes(spec, case))))[0]
+        failed, run = ask_one_input(backend, asked, timeout, loaded)[1].verdict in FAILURES, None
+    elif case.fixed:
+        failed, run = False, None
+    else:
+        run = Asking([case], corpus_of_run(loaded, options, [case]), options).ask(backend)
+        failed = run.outcome == "fail"
+    if proof.verdict == "proved" and failed:
         said = f"{kernel.name} is proved for {case.id}, but fails when it is run"
         raise DisagreeingError(said, hint="please report the function and the case")
-    causes = Document(run, loaded.types).causes
+    causes = Document(run, loaded.types).causes if run else ()
     return Told(proof, one, run, causes[0].says if causes else "")

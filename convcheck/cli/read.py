@@ -47,6 +47,7 @@ from convcheck.site.data import SiteRun, add_report, site_of
 from convcheck.site.names import RunName
 from convcheck.site.pages import check_folder, made_from, site_files, write_site
 from convcheck.streams import meant, plural, say
+from convcheck.vectors.model import Tier
 
 WORSE = 1
 
@@ -63,7 +64,7 @@ def diff(old: str, new: str, fail: bool, outputs: tuple[Output, ...], verbose: b
 
 
 def show_command(
-    what: str, selection: Selection, count: bool, tier: str, diff: bool, reports: tuple[str, ...]
+    what: str, selection: Selection, count: bool, tier: Tier, diff: bool, reports: tuple[str, ...]
 ) -> int:
     """Print a list, specs, changes between two specs, or a sentence."""
     if "#" in what:
@@ -75,7 +76,7 @@ def show_command(
         return _say(columns([[name, _state(name)] for name in backend_names()]))
     loaded = catalog()
     if what == "cases":
-        cases = select(loaded, selection)
+        cases = select(loaded, selection, tier)
         return _count(loaded, cases, tier) if count else _say(case.id for case in cases)
     if any((selection.sources, selection.targets, selection.where, selection.globs)):
         raise UsageError(f"no options select cases of {what}", hint="`convcheck show cases`")
@@ -105,10 +106,10 @@ def _sentence(loaded: Catalog, name: str, reports: tuple[str, ...]) -> int:
     return 0
 
 
-def _count(loaded: Catalog, cases: Sequence[Case], tier: str) -> int:
+def _count(loaded: Catalog, cases: Sequence[Case], tier: Tier) -> int:
     from convcheck.vectors.corpus import open_corpus
 
-    corpus = open_corpus(loaded, tier, 0, data_dir("vectors"))  # type: ignore[arg-type]
+    corpus = open_corpus(loaded, tier, 0, data_dir("vectors"))
     counts = {case.id: corpus.count(case) for case in cases}
     total = f"{sum(counts.values()):>9}  in {plural(len(cases), 'case')}"
     return _say([*(f"{number:>9}  {name}" for name, number in counts.items()), total])

@@ -53,7 +53,7 @@ class ProofsJson(Record, frozen=True, kw_only=True):
 
 def proofs_text(found: Sequence[Told]) -> str:
     """Return proofs as JSON text, one per line."""
-    corpora = {spec: digest for one in found for spec, digest in one.run.corpora}
+    corpora = {spec: digest for one in found if one.run for spec, digest in one.run.corpora}
     made = ProofsJson(
         format=FORMAT,
         convcheck=__version__,

@@ -12,6 +12,7 @@ from convcheck.errors import ConvcheckError
 from convcheck.prove.ir import Bits, Bool, Pointer, UndecidedError, Value, count, evaluate
 from convcheck.prove.proof import Proof
 from convcheck.prove.rule import Rule, rules_of
+from convcheck.rules.cases import fixed_tensors
 from convcheck.rules.model import Case, Spec
 
 
@@ -36,12 +37,20 @@ def prove(spec: Spec, case: Case, kernel: Kernel, limit: float, *, both: bool = 
     return replace(proof, took=time.perf_counter() - start)
 
 
+def changes(spec: Spec, case: Case) -> list[int]:
+    """Return the codes where the expected value changes, and those before, under any reading."""
+    parts = (part for rule in rules_of(spec, case) for part in rule.parts)
+    return sorted({code for part in parts for code in (part.first, part.last)})
+
+
 class _Proving:
     def __init__(self, spec: Spec, case: Case, kernel: Kernel, limit: float, both: bool) -> None:
         if said := kernel.mismatch(case):
             raise UndecidedError(said)
         self.rules, self.limit, self.both = rules_of(spec, case), limit, both
-        source, target = (one.format.storage.itemsize * 8 for one in (*case.inputs, *case.outputs))
+        source, target = (
+            one.format.storage.itemsize * 8 for one in (case.inputs[0], case.outputs[0])
+        )
         self.bits = self.rules[0].source.bits
         self.x = z3.BitVec("x", source)
         self.valid = z3.ULE(self.x, (1 << self.bits) - 1)
@@ -56,7 +65,8 @@ class _Proving:
             known = [Pointer(f"argument {i}", Value(z3.BitVecVal(0, 64))) for i in range(2)]
         if kernel.takes_length:
             known.append(Value(z3.BitVec("length", width(kernel.types[2]))))
-        more = zip(kernel.types[len(known) :], kernel.given(spec, case), strict=True)
+        given = kernel.given(spec, case, fixed_tensors(case))
+        more = zip(kernel.types[len(known) :], given, strict=True)
         known += [Value(z3.BitVecVal(value, width(type_))) for type_, value in more]
         x = Value(self.x)
         self.outcome = evaluate(kernel.function, known, x, kernel.takes_length)

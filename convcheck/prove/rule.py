@@ -20,7 +20,8 @@ from convcheck.semantics.expected import (
     PATTERNS,
     UNDEFINED,
 )
-from convcheck.semantics.runs import lookup
+from convcheck.semantics.program import Program
+from convcheck.semantics.runs import Constant, lookup, runs
 from convcheck.semantics.segments import Segment, Segments
 from convcheck.semantics.vocabulary import COMPUTATIONS
 
@@ -89,8 +90,11 @@ class Rule:
 def rules_of(spec: Spec, case: Case) -> list[Rule]:
     """Return the rule of a case under each reading. Raises UndecidedError."""
     source, target = case.inputs[0].format, case.outputs[0].format
-    if len(case.inputs) != 1 or not isinstance(source, Numeric) or not isinstance(target, Numeric):
+    several = len(case.inputs) > 1 and not case.fixed
+    if several or not isinstance(source, Numeric) or not isinstance(target, Numeric):
         raise UndecidedError("a case that does not convert one number to another")
+    if case.fixed:
+        return _computed_rules(compile_case(spec, case), source, target)
     by_code = lookup(compile_case(spec, case), source, target)
     firsts = by_code.expected(by_code.starts)
     names = dict.fromkeys(name for by in by_code.program.decisions for name in by.readings)
@@ -98,6 +102,23 @@ def rules_of(spec: Spec, case: Case) -> list[Rule]:
         Rule(source, target, name, tuple(_parts(by_code, firsts, number)))
         for number, name in enumerate(names or [""])
     ]
+
+
+def _computed_rules(program: Program, source: Numeric, target: Numeric) -> list[Rule]:
+    found = runs(program, source, target, 0, 1 << source.bits)
+    constants = [run for run in found if isinstance(run, Constant)]
+    if len(constants) < len(found):
+        raise UndecidedError("a rule with too many steps")
+    most = max(len(run.outcomes) for run in constants)
+    names = dict.fromkeys(name for by in program.decisions for name in by.readings if name)
+    each = [[run.outcomes[min(number, len(run.outcomes) - 1)] for run in constants]
+            for number in range(most)]  # fmt: skip
+    return [
+        Rule(source, target, name, tuple(
+            Part(run.first, run.end - 1, pattern, 0 if pattern else code)
+            for run, (code, pattern) in zip(constants, outcomes, strict=True)))
+        for name, outcomes in zip([*names, *[""] * most], each, strict=False)
+    ]  # fmt: skip
 
 
 def _parts(by_code: Segments, firsts: object, reading: int) -> list[Part]:

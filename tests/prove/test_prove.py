@@ -186,6 +186,39 @@ def test_bad_input_is_refused(tmp_path: Path, words: list[str], said: str) -> No
     assert said in refused("prove", *words, cwd=tmp_path)
 
 
+QUANTIZED = """
+#include <math.h>
+#include <stdint.h>
+static int8_t rounded(float y, int8_t y_zero_point) {
+  y = rintf(y) + y_zero_point;
+  return y != y ? 0 : y < -128 ? -128 : y > 127 ? 127 : (int8_t)y;
+}
+int8_t divides(float x, float y_scale, int8_t y_zero_point) {
+  return rounded(x / y_scale, y_zero_point);
+}
+int8_t multiplies(float x, float y_scale, int8_t y_zero_point) {
+  return rounded(x * (1.0f / y_scale), y_zero_point);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "scale", "code"),
+    [
+        ("divides", "0.0078125/y_zero_point=0", 0),
+        ("multiplies", "5.224/y_zero_point=0", 1),
+        pytest.param("divides", "5.224/y_zero_point=0", 0, marks=pytest.mark.slow),
+    ],
+)
+def test_quantization_by_a_given_scale(tmp_path: Path, name: str, scale: str, code: int) -> None:
+    (tmp_path / "k.c").write_text(QUANTIZED)
+    case = f"onnx.QuantizeLinear-21/float32-float32-int8/tensor/y_scale={scale}"
+    done = convcheck("prove", case, f"k.c:{name}", "-o", "p.json", cwd=tmp_path)
+    assert done.returncode == code, done.stdout + done.stderr
+    [found] = json.loads((tmp_path / "p.json").read_text())["proofs"]
+    assert found["verdict"] == ("refuted" if code else "proved")
+
+
 def test_a_missing_compiler_is_exit_code_4(tmp_path: Path) -> None:
     (tmp_path / "k.c").write_text("float f(float x) { return x; }")
     done = convcheck("prove", CASE, "k.c:f", cwd=tmp_path, PATH=str(tmp_path))

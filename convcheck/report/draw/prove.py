@@ -16,11 +16,11 @@ _ALWAYS = "round to nearest; code generation and flags such as FTZ are not cover
 
 @dataclass(frozen=True)
 class Told:
-    """A proof, the answer to the input that refutes it, and a run on the edge inputs."""
+    """A proof, the answer to the input that refutes it, and the run on the edge inputs, if any."""
 
     proof: Proof
     answer: CaseResult | None
-    run: RunResult
+    run: RunResult | None
     #: the cause of failures of the run, '' for none
     cause: str
 
