@@ -562,7 +562,8 @@ class _Array:
 
     def __init__(self, function: Instruction, graph: _Graph, blocks: Sequence[Instruction]) -> None:
         if len(graph.loops) != 1:
-            raise UndecidedError(f"a kernel of arrays has one loop, not {len(graph.loops)}")
+            said = f"a kernel of arrays has one loop, not {len(graph.loops)}"
+            raise UndecidedError(f"{said}: vectorized or unrolled?")
         [(self.header, self.members)] = graph.loops.items()
         self.graph, self.blocks = graph, blocks
         self.made = {_key(one): one for block in blocks for one in block.instructions}
