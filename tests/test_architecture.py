@@ -95,7 +95,7 @@ BUDGET = {
     "numerics": 1_381,
     "plan": 1_500,
     "pool": 1_633,
-    "prove": 1_583,
+    "prove": 1_584,
     "report": 6_093,
     "reproduce": 1_156,
     "rules": 4_642,
