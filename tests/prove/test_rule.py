@@ -1,0 +1,67 @@
+"""A rule as a term of the solver says what the evaluator says."""
+
+import random
+from dataclasses import replace
+
+import pytest
+import z3
+from catalogue import CATALOG, CORPUS
+
+from convcheck.plan.select import select
+from convcheck.plan.selection import Selection
+from convcheck.prove.ir import UndecidedError
+from convcheck.prove.rule import Rule, rules_of
+from convcheck.rules.find import find_case
+from convcheck.rules.model import Case
+from convcheck.semantics.expected import PATTERNS
+from convcheck.vectors.model import VectorSet
+
+INPUTS = 6
+
+
+def is_right(rule: Rule, x: int, y: int) -> bool:
+    sizes = (8 * fmt.storage.itemsize for fmt in (rule.source, rule.target))
+    one, other = (z3.BitVecVal(code, size) for code, size in zip((x, y), sizes, strict=True))
+    return z3.is_true(z3.simplify(rule.holds(one, other)))
+
+
+def is_kept(case: Case, draw: random.Random) -> bool:
+    """Return whether the rules of a case hold for some of its edge inputs."""
+    vectors = CORPUS.vectors(case)
+    assert isinstance(vectors, VectorSet)
+    inputs, each = vectors.inputs[0], vectors.expected.readings
+    for number, rule in enumerate(rules_of(CATALOG.specs[case.spec], case)):
+        reading = each[min(number, len(each) - 1)]
+        for i in draw.sample(range(len(inputs)), min(INPUTS, len(inputs))):
+            x, due, kind = int(inputs[i]), int(reading.codes[i]), PATTERNS[reading.patterns[i]]
+            if kind == "exact":
+                kept = is_right(rule, x, due) and not is_right(rule, x, due ^ 1)
+            else:
+                kept = is_right(rule, x, 1) == (kind == "undefined")
+            if not kept:
+                return False
+    return True
+
+
+@pytest.mark.parametrize("spec", ["onnx.Cast-28", "openvino.Convert-1", "pypto.cast-9.2"])
+def test_rules_agree_with_the_evaluator(spec: str) -> None:
+    draw = random.Random(1)
+    cases = [case for case in select(CATALOG, Selection((spec,))) if len(case.inputs) == 1]
+    asked = 0
+    for case in draw.sample(cases, 25):
+        try:
+            assert is_kept(case, draw), case.id
+            asked += 1
+        except UndecidedError:
+            assert "string" in case.name
+    assert asked > 15
+
+
+@pytest.mark.parametrize("mode", ["toward-zero", "nearest-away"])
+def test_another_rounding_mode_shows(mode: str) -> None:
+    case = find_case(CATALOG, "onnx.Cast-28/float32-to-bfloat16", None, None, ())
+    [rule] = rules_of(CATALOG.specs[case.spec], case)
+    parts = tuple(replace(part, mode=mode) if part.compute else part for part in rule.parts)
+    x, y, solver = z3.BitVec("x", 32), z3.BitVec("y", 16), z3.Solver()
+    solver.add(replace(rule, parts=parts).holds(x, y), z3.Not(rule.holds(x, y)))
+    assert solver.check() == z3.sat
