@@ -33,6 +33,7 @@ class Program:
     declared: set[str] = field(default_factory=set)
     values: dict[str, list[str]] = field(default_factory=dict)
     count: int = 0
+    nested: bool = False
 
     def new(self, type_: str, text: str) -> str:
         self.count += 1
@@ -58,7 +59,64 @@ class Program:
         return str(self.draw.choice([*near, self.draw.getrandbits(bits) - (1 << bits - 1)]))
 
     def step(self) -> None:
-        """Add an instruction."""
+        """Add an instruction, a branch or a loop."""
+        draw = self.draw.random()
+        if self.nested or draw > 0.2:
+            self._instruction()
+        elif draw > 0.08:
+            self._diamond()
+        else:
+            self._loop()
+
+    def _several(self, label: str, type_: str) -> str:
+        """Add a block of instructions. Return a value of it, and forget the others."""
+        known = {key: list(names) for key, names in self.values.items()}
+        self.body.append(f"{label}:")
+        for _ in range(self.draw.randrange(1, 4)):
+            self._instruction()
+        found = self.new(type_, f"xor {type_} {self.number(type_)}, {self.number(type_)}")
+        self.values = known
+        return found
+
+    def _diamond(self) -> None:
+        type_, place = self.integer(), len(self.body)
+        on = self.new("i1", f"icmp ult {type_} {self.number(type_)}, {self.number(type_)}")
+        one, other, join = (f"{name}{place}" for name in ("then", "else", "join"))
+        start = f"start{place}"
+        self.body += [f"  br label %{start}", f"{start}:",
+                      f"  br i1 {on}, label %{one}, label %{other}"]  # fmt: skip
+        self.nested = True
+        first = self._several(one, type_)
+        self.body.append(f"  br label %{join}")
+        second = self._several(other, type_)
+        self.body += [f"  br label %{join}", f"{join}:"]
+        self.new(type_, f"phi {type_} [ {first}, %{one} ], [ {second}, %{other} ]")
+        self.nested = False
+
+    def _loop(self) -> None:
+        """Repeat some instructions up to four times."""
+        type_, place = self.integer(), len(self.body)
+        before, body, after = (f"{name}{place}" for name in ("before", "body", "after"))
+        begun = self.number(type_)
+        turns = self.new(type_, f"and {type_} {self.number(type_)}, 3")
+        self.body += [f"  br label %{before}", f"{before}:", f"  br label %{body}"]
+        known = {key: list(names) for key, names in self.values.items()}
+        self.body.append(f"{body}:")
+        count, total, next_, sum_ = (f"%{name}{place}" for name in ("i", "t", "n", "s"))
+        self.body.append(f"  {count} = phi {type_} [ 0, %{before} ], [ {next_}, %{body} ]")
+        self.body.append(f"  {total} = phi {type_} [ {begun}, %{before} ], [ {sum_}, %{body} ]")
+        self.values.setdefault(type_, []).append(total)
+        for _ in range(self.draw.randrange(1, 3)):
+            self._instruction()
+        self.body.append(f"  {sum_} = add {type_} {self.number(type_)}, {count}")
+        self.body.append(f"  {next_} = add {type_} {count}, 1")
+        more = f"%m{place}"
+        self.body.append(f"  {more} = icmp ule {type_} {next_}, {turns}")
+        self.body += [f"  br i1 {more}, label %{body}, label %{after}", f"{after}:"]
+        self.values = known
+        self.values.setdefault(type_, []).append(sum_)
+
+    def _instruction(self) -> None:
         self.draw.choice([
             self._binary, self._binary, self._binary, self._compared, self._called, self._one,
             self._funnel, self._resized, self._select, self._float, self._float, self._whole,
