@@ -17,7 +17,7 @@ from convcheck.numerics.number import Codes
 from convcheck.numerics.words import code_of
 from convcheck.rules.body.steps import Steps
 from convcheck.rules.cases import cases
-from convcheck.rules.model import Case, Spec
+from convcheck.rules.model import Case
 from convcheck.semantics import expected as pattern
 from convcheck.semantics.body.steps import CompiledSteps, compile_steps
 from convcheck.semantics.lint import lint_spec
@@ -27,18 +27,13 @@ STABLE = settings(deadline=None, derandomize=True, max_examples=150)
 Said = dict[int, int | str]
 TYPES = ("float16", "bfloat16", "float32")
 SETS = ("1 0", "3 0.3", "1.7 -1.1", "-0.75 0.01", "900 -100", "1", "0.007", "-3")
-
-
-def spec() -> Spec:
-    return CATALOG.specs["openvino.FakeConvert-13"]
-
-
-CASES = list(cases(spec()))
+SPEC = CATALOG.specs["openvino.FakeConvert-13"]
+CASES = list(cases(SPEC))
 
 
 @cache
 def compiled(name: str, layout: str, destination: str) -> CompiledSteps:
-    return compile_steps(spec(), case_of(name, layout, destination))
+    return compile_steps(SPEC, case_of(name, layout, destination))
 
 
 def case_of(name: str, layout: str, destination: str = "f8e4m3") -> Case:
@@ -127,7 +122,7 @@ def test_every_pattern_of_16_bits_against_the_oracle(
 @pytest.mark.parametrize("name", TYPES)
 def test_the_edge_data_against_the_oracle(name: str, words: str) -> None:
     for destination in ("f8e4m3", "f8e5m2"):
-        calls = steps_calls(spec(), case_of(name, "per-tensor-shift", destination), "edge", 0)[0]
+        calls = steps_calls(SPEC, case_of(name, "per-tensor-shift", destination), "edge", 0)[0]
         data = np.unique(np.concatenate([call[0] for call in calls]))[::5]
         for way in WAYS:
             assert held(name, destination, way, words, data) > 50
@@ -254,7 +249,7 @@ def test_nothing_is_expected_outside_the_contract(case: Case) -> None:
 def test_every_boundary_of_the_destination_is_asked(case: Case) -> None:
     if case.inputs[0].name == "float64":
         return
-    calls = steps_calls(spec(), case, "boundary", 0)[0]
+    calls = steps_calls(SPEC, case, "boundary", 0)[0]
     plain = next(
         data for data, scale in calls if scale[0] == code_of(case.inputs[0].format, "1")[0]
     )
@@ -298,12 +293,12 @@ def changes(steps: Steps) -> dict[str, Steps]:
 
 
 def test_lint_sees_what_is_wrong() -> None:
-    for what, steps in changes(spec().body_as(Steps)).items():
-        assert lint_spec(replace(spec(), body=steps)).diagnostics, what
+    for what, steps in changes(SPEC.body_as(Steps)).items():
+        assert lint_spec(replace(SPEC, body=steps)).diagnostics, what
 
 
 def test_lint_sees_a_row_that_nothing_reaches() -> None:
-    rule = spec().rules[0]
+    rule = SPEC.rules[0]
     late = replace(rule, rows=(*rule.rows, replace(rule.rows[0], label="+0")))
-    [finding] = lint_spec(replace(spec(), rules=(late,))).diagnostics
+    [finding] = lint_spec(replace(SPEC, rules=(late,))).diagnostics
     assert "unreachable" in finding.message
