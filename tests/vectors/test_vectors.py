@@ -89,16 +89,6 @@ def test_sizes_and_lines() -> None:
     assert 0 < min(counts) <= max(counts) <= MOST
 
 
-def test_versions_share_what_is_equal() -> None:
-    sets: dict[str, list[str]] = {}
-    for path in (FOLDER / "onnx" / "Cast").iterdir():
-        for number, one in enumerate(json.loads(path.read_text("utf-8"))["sets"]):
-            for spec, names in one["cases"].items():
-                sets.setdefault(spec, []).extend(f"{path.stem} {number}" for _ in names)
-    assert set(sets["onnx.Cast-6"]) <= set(sets["onnx.Cast-1"])
-    assert sum(map(len, sets.values())) > 2 * len(set().union(*sets.values()))
-
-
 def test_every_boundary_of_float8_is_asked_from_float32() -> None:
     asked, coverage = numeric_inputs(numeric("float32"), numeric("float8e4m3fn"), "boundary", 0)
     values = boundaries("float8e4m3fn")
