@@ -17,7 +17,7 @@ from convcheck.numerics.number import Codes
 from convcheck.numerics.words import code_of
 from convcheck.rules.body.steps import Steps
 from convcheck.rules.cases import cases
-from convcheck.rules.model import Case
+from convcheck.rules.model import Case, Spec
 from convcheck.semantics import expected as pattern
 from convcheck.semantics.body.steps import CompiledSteps, compile_steps
 from convcheck.semantics.lint import lint_spec
@@ -292,13 +292,27 @@ def changes(steps: Steps) -> dict[str, Steps]:
     }
 
 
+def small() -> Spec:
+    """Return the spec with few layouts, which lint reads faster."""
+    kept = {"per-tensor", "per-tensor-shift", "scale-widens", "shift-unlike-scale"}
+    steps = SPEC.body_as(Steps)
+    steps = replace(steps, examples=tuple(e for e in steps.examples if e.layout in kept))
+    outside = replace(steps.outside[0], layouts=frozenset({"scale-widens"}))
+    steps = replace(steps, outside=(outside, *steps.outside[1:]))
+    layouts = tuple(layout for layout in SPEC.layouts if layout.name in kept)
+    return replace(SPEC, body=steps, layouts=layouts)
+
+
 def test_lint_sees_what_is_wrong() -> None:
-    for what, steps in changes(SPEC.body_as(Steps)).items():
-        assert lint_spec(replace(SPEC, body=steps)).diagnostics, what
+    spec = small()
+    assert not lint_spec(spec).diagnostics
+    for what, steps in changes(spec.body_as(Steps)).items():
+        assert lint_spec(replace(spec, body=steps)).diagnostics, what
 
 
 def test_lint_sees_a_row_that_nothing_reaches() -> None:
-    rule = SPEC.rules[0]
+    spec = small()
+    rule = spec.rules[0]
     late = replace(rule, rows=(*rule.rows, replace(rule.rows[0], label="+0")))
-    [finding] = lint_spec(replace(SPEC, rules=(late,))).diagnostics
+    [finding] = lint_spec(replace(spec, rules=(late,))).diagnostics
     assert "unreachable" in finding.message
