@@ -20,6 +20,7 @@ from convcheck.rules.cases import cases
 from convcheck.rules.model import Case, Spec
 from convcheck.semantics import expected as pattern
 from convcheck.semantics.body.steps import CompiledSteps, compile_steps
+from convcheck.semantics.expected import Decision, ExpectedCall
 from convcheck.semantics.lint import lint_spec
 from convcheck.vectors.body.steps import steps_calls
 
@@ -68,6 +69,15 @@ def held(
         assert element(due, index) == right, f"{code:#x} {words}"
         defined += right != UNDEFINED
     return defined
+
+
+def expected(name: str, destination: str, words: str, *data: int) -> tuple[ExpectedCall, Decision]:
+    """Return what is expected of one scale and perhaps shift, and what decided it."""
+    layout, parameters = with_parameters(name, words)
+    case = compiled(name, layout, destination)
+    codes = np.array(data, f"u{FLOATS[name].bits // 8}")
+    found = case.expect([codes, *parameters])
+    return found, case.decisions[found.row]
 
 
 def said_of_all(name: str, destination: str, way: int, words: str) -> Said:
@@ -159,11 +169,9 @@ def test_readings_are_distinct_and_the_first_is_the_data_type_s() -> None:
 
 
 def test_where_all_readings_agree_the_level_is_implied() -> None:
-    layout, parameters = with_parameters("float32", "1 0")
-    case = compiled("float32", layout, "f8e4m3")
-    found = case.expect([np.array([0x3F880000, 0x3F881000], np.uint32), *parameters])
+    found, decision = expected("float32", "f8e4m3", "1 0", 0x3F880000, 0x3F881000)
     assert len(found.readings) == 1
-    assert case.decisions[found.row].level == "implied"
+    assert decision.level == "implied"
     assert found.readings[0].outputs[0].codes.tolist() == [0x3F800000, 0x3F900000]
 
 
@@ -173,21 +181,17 @@ def test_where_nothing_is_rounded_the_expression_alone_decides() -> None:
         ("1 0", [0x3C00, 0x3C80, 0xBC00], [0x3C00, 0x3C80, 0xBC00]),  # 1, 1.125, -1
         ("2 0.5", [0x3E00, 0x4100], [0x3E00, 0x4100]),  # 1.5 * 2 - 0.5 = 2.5; 4.5
     ):
-        layout, parameters = with_parameters("float16", words)
-        case = compiled("float16", layout, "f8e4m3")
-        found = case.expect([np.array(data, np.uint16), *parameters])
-        assert case.decisions[found.row].level == "normative", words
+        found, decision = expected("float16", "f8e4m3", words, *data)
+        assert decision.level == "normative", words
         assert found.readings[0].outputs[0].codes.tolist() == due
-        beside = case.expect([np.array([*data, 0x3C01], np.uint16), *parameters])  # a rounded value
-        assert case.decisions[beside.row].level == "implied"
+        _, beside = expected("float16", "f8e4m3", words, *data, 0x3C01)  # a rounded value
+        assert beside.level == "implied"
 
 
 def test_minus_zero_gives_a_zero_of_either_sign() -> None:
-    layout, parameters = with_parameters("float16", "1 0")
-    case = compiled("float16", layout, "f8e5m2")
-    found = case.expect([np.array([0x8000], np.uint16), *parameters])
+    found, decision = expected("float16", "f8e5m2", "1 0", 0x8000)
     assert found.readings[0].outputs[0].patterns.tolist() == [pattern.ANY_ZERO]
-    assert case.decisions[found.row].level == "implied"
+    assert decision.level == "implied"
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
@@ -202,11 +206,9 @@ def test_some_edge_call_of_one_scale_is_normative(case: Case) -> None:
 
 @pytest.mark.parametrize("words", ["0 1", "inf 0", "nan 0", "1 -inf", "1 nan", "0"])
 def test_of_such_scales_and_shifts_nothing_is_expected(words: str) -> None:
-    layout, parameters = with_parameters("float16", words)
-    case = compiled("float16", layout, "f8e5m2")
-    found = case.expect([np.array([0x3C00, 0xBC00, 0, 0x7C00], np.uint16), *parameters])
+    found, decision = expected("float16", "f8e5m2", words, 0x3C00, 0xBC00, 0, 0x7C00)
     assert [r.pattern for r in found.readings] == [pattern.UNDEFINED]
-    assert case.decisions[found.row].level == "undefined"
+    assert decision.level == "undefined"
 
 
 def test_scales_belong_to_channels() -> None:
