@@ -1,5 +1,3 @@
-"""Evaluator and oracle agree on edge vectors of OpenVINO Convert and ConvertLike, bit for bit."""
-
 import pytest
 from catalogue import CATALOG
 from comparing import held_against_the_oracle

@@ -146,7 +146,6 @@ def shown(target: str, want: Want) -> str:
 
 @pytest.mark.parametrize("value", [0.5, 1.5, 2.5, -0.5, -1.5, 2.25, -2.25, 2.75, -2.75, 3])
 def test_the_modes_to_whole_numbers(value: float) -> None:
-    """The table of the text's sentences, on simple numbers."""
     table = {
         0.5: (0, 0, 1, 1, 0, 1),
         1.5: (2, 1, 2, 2, 1, 1),

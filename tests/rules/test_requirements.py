@@ -1,5 +1,3 @@
-"""Requirement sets: each member catches a mistake, and a run is scored by them."""
-
 from hashlib import sha256
 from pathlib import Path
 

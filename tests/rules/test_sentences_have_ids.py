@@ -1,5 +1,3 @@
-"""Permanent ids of quoted sentences."""
-
 from pathlib import Path
 
 import pytest

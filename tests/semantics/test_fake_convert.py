@@ -1,5 +1,3 @@
-"""FakeConvert: the evaluator agrees with the oracle, and the vectors suffice."""
-
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
@@ -176,7 +174,6 @@ def test_where_all_readings_agree_the_level_is_implied() -> None:
 
 
 def test_where_nothing_is_rounded_the_expression_alone_decides() -> None:
-    """Normative: values of the float8 type, converted and restored by powers of two."""
     for words, data, due in (
         ("1 0", [0x3C00, 0x3C80, 0xBC00], [0x3C00, 0x3C80, 0xBC00]),  # 1, 1.125, -1
         ("2 0.5", [0x3E00, 0x4100], [0x3E00, 0x4100]),  # 1.5 * 2 - 0.5 = 2.5; 4.5

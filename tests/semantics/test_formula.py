@@ -153,7 +153,6 @@ def in_bulk(fmt: Numeric, mode: str, value: Fraction) -> int | None:
 
 
 def near(fmt: Numeric, magnitude: int, part: Fraction, negative: bool) -> Fraction:
-    """Return a value between two neighbours of a format, by the position of the lower one."""
     if isinstance(fmt, Float):
         low, high = fmt.value(magnitude), fmt.value(magnitude + 1)
     else:

@@ -20,7 +20,6 @@ PASSES = ("run", "--backend", "reference", "acme.Convert-*")
 
 @pytest.fixture
 def specs(tmp_path: Path) -> Path:
-    """A folder of a user's specs. The second extends the first."""
     folder = write_spec(tmp_path / "specs", FIRST)
     write_spec(folder, SECOND, "convert-2")
     return write_spec(folder, FIRST.replace("acme.Convert", "acme.Other"), "other-1")
