@@ -114,6 +114,10 @@ REFUSED = {
             "  scalars: {first: [], last: []}", "  scalars: {first: [], lost: []}",
             "unknown key `lost`", 12,
         ),
+        "layouts empty": (
+            "layouts:\n  scalars: {first: [], last: []}", "layouts: {}",
+            "a whole call needs layouts", 11,
+        ),
         "no layouts": (
             "layouts:\n  scalars: {first: [], last: []}", "",
             "a whole call needs layouts", 15,
@@ -203,6 +207,10 @@ REFUSED = {
         "no layouts": (
             "layouts:\n  whole: {data: [n], scale: [1]}", "",
             "a whole call needs layouts", 13,
+        ),
+        "layout leaves out needed input": (
+            "  whole: {data: [n], scale: [1]}", "  whole: {data: [n]}",
+            "the layout leaves out scale", 10,
         ),
         "does not broadcast": (
             "scale: [1]}", "scale: [3]}",
