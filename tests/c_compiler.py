@@ -1,5 +1,3 @@
-"""The C compiler of this machine."""
-
 import shutil
 
 import pytest

@@ -1,5 +1,3 @@
-"""Draw reports of runs in each format."""
-
 import base64
 import gzip
 import io

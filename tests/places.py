@@ -1,5 +1,3 @@
-"""Paths of the checkout, the tests and golden files."""
-
 from pathlib import Path
 
 TESTS = Path(__file__).parent

@@ -1,5 +1,3 @@
-"""Logs of runs as JSON data and as text."""
-
 import json
 from collections.abc import Sequence
 from functools import cache

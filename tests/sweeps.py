@@ -1,5 +1,3 @@
-"""Partial sweeps of a version's Cast cases, and their results."""
-
 from collections.abc import Sequence
 from contextlib import closing
 

@@ -35,24 +35,6 @@ for room in ("report", "documents", "site"):
     MAY_IMPORT[room] = set(MAY_IMPORT)
 ROOMS = {*MAY_IMPORT, "cli"}
 MAY_IMPORT["cli"] = ROOMS
-RUNTIMES = {
-    "onnx",
-    "onnxruntime",
-    "ml_dtypes",
-    "torch",
-    "openvino",
-    "pypto",
-    "distributed",
-    "jax",
-    "tinygrad",
-    "ai_edge_litert",
-    "iree",
-    "tract",
-    "triton",
-    "tvm",
-    "mlx",
-    "llvmlite",
-}
 OWNERS = {
     "backends/compiled.py": {"llvmlite"},
     "backends/onnx/runtime.py": {"onnxruntime"},
@@ -74,6 +56,7 @@ OWNERS = {
     "backends/process/standalone.py": {"onnxruntime", "torch"},
     "pool/dask.py": {"distributed"},
 }
+RUNTIMES = {"openvino"}.union(*OWNERS.values())
 ONNXRUNTIMES_OWN = {"InsertedPrecisionFreeCast", "InsertedCast_"}
 OPERATORS = re.compile(r"Cast|ConvertPromoteTypes|FakeConvert|\bRange\b|pypto\.cast")
 # tests without a room of their own

@@ -1,5 +1,3 @@
-"""Chains composed by the oracle of the tests, code by code."""
-
 from functools import cache
 
 import numpy as np

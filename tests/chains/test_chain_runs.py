@@ -9,6 +9,7 @@ import pytest
 from command import Done, convcheck, report_at
 
 PLANTED = "tests.planted.chained"
+FUSES = f"{PLANTED}:Fuses"
 SMALL = ("onnx.Cast-21", "--from", "uint8", "--to", "int16")
 
 
@@ -21,6 +22,13 @@ def report(backend: str, path: Path, *more: object) -> tuple[int, dict[str, Any]
     done = ask(backend, *more, "-o", path)
     assert not done.stderr, done.stderr
     return done.returncode, report_at(path)
+
+
+@pytest.fixture(scope="module")
+def fused(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("fused") / "report.json"
+    assert report(FUSES, path, *SMALL)[0] == 1
+    return path
 
 
 def causes(found: dict[str, Any]) -> Counter[tuple[str, ...]]:
@@ -37,9 +45,8 @@ def test_who_makes_every_cast_passes(tmp_path: Path) -> None:
     assert len(found["cases"]) == 8 * len({tuple(case["middles"]) for case in found["cases"]})
 
 
-def test_a_cast_that_is_left_out_is_a_finding_with_its_cause(tmp_path: Path) -> None:
-    code, found = report(f"{PLANTED}:Fuses", tmp_path / "report.json", *SMALL)
-    assert code == 1
+def test_a_cast_that_is_left_out_is_a_finding_with_its_cause(fused: Path) -> None:
+    found = report_at(fused)
     for case in found["cases"]:
         left_out = (case["setting"]["optimisation"], case["setting"]["middle"]) == ("all", "hidden")
         assert case["verdict"] == ("fail" if left_out else "pass"), case["id"]
@@ -55,9 +62,7 @@ def test_an_optimiser_that_drops_a_cast_and_the_one_back_has_one_cause(tmp_path:
     drops.
     """
     there_and_back = ("--case", "*/int64-to-*-to-int64/optimisation=all/input=fed/middle=hidden")
-    code, found = report(
-        f"{PLANTED}:Fuses", tmp_path / "report.json", "onnx.Cast-21", *there_and_back
-    )
+    code, found = report(FUSES, tmp_path / "report.json", "onnx.Cast-21", *there_and_back)
     assert code == 1
     middles = {"-to-".join(case["middles"]) for case in found["cases"]}
     assert len(middles) == len(found["cases"]) > 13
@@ -124,33 +129,26 @@ def test_a_death_costs_its_own_case(tmp_path: Path) -> None:
     assert verdicts == {"int8": "crashed", "int4": "pass"}
 
 
-def test_shards_and_a_merge_are_the_run(tmp_path: Path) -> None:
-    backend = f"{PLANTED}:Fuses"
-    whole = report(backend, tmp_path / "whole.json", *SMALL)[1]
-    for n in (1, 2):
-        report(backend, tmp_path / f"{n}.json", *SMALL, "--shard", f"{n}/2")
-    merged = tmp_path / "merged.json"
-    parts = [tmp_path / "1.json", tmp_path / "2.json"]
+def test_shards_and_a_merge_are_the_run(fused: Path, tmp_path: Path) -> None:
+    merged, parts = tmp_path / "merged.json", [tmp_path / "1.json", tmp_path / "2.json"]
+    for n, part in enumerate(parts, 1):
+        report(FUSES, part, *SMALL, "--shard", f"{n}/2")
     assert convcheck("report", *parts, "-o", merged, "--quiet").returncode == 1
-    found = report_at(merged)
-    assert found["cases"] == whole["cases"]
+    assert report_at(merged)["cases"] == report_at(fused)["cases"]
 
 
-def test_an_interrupted_run_goes_on(tmp_path: Path) -> None:
-    journal, out = tmp_path / "journal", tmp_path / "report.json"
-    first = ask(f"{PLANTED}:Fuses", *SMALL, "--fail-fast", "--resume", journal)
-    assert first.returncode == 1
-    code, found = report(f"{PLANTED}:Fuses", out, *SMALL)
-    assert code == 1
-    assert causes(found)
+def test_an_interrupted_run_goes_on(fused: Path, tmp_path: Path) -> None:
+    journal, out = ("--resume", tmp_path / "journal"), tmp_path / "report.json"
+    assert ask(FUSES, *SMALL, "--fail-fast", *journal).returncode == 1
+    assert ask(FUSES, *SMALL, *journal, "-o", out).returncode == 1
+    assert report_at(out)["cases"] == report_at(fused)["cases"]
 
 
-def test_a_list_of_known_failures_excuses_chains(tmp_path: Path) -> None:
-    out, known = tmp_path / "report.json", tmp_path / "known.toml"
-    report(f"{PLANTED}:Fuses", out, *SMALL)
-    done = convcheck("known", known, out)
+def test_a_list_of_known_failures_excuses_chains(fused: Path, tmp_path: Path) -> None:
+    known = tmp_path / "known.toml"
+    done = convcheck("known", known, fused)
     assert done.returncode == 0, done.stderr
-    again = ask(f"{PLANTED}:Fuses", *SMALL, "--known", known)
+    again = ask(FUSES, *SMALL, "--known", known)
     assert again.returncode == 0, again.stdout
 
 

@@ -1,5 +1,3 @@
-"""Evaluator and oracle agree on all sources of up to 16 bits, and on all edge vectors."""
-
 import numpy as np
 import pytest
 from catalogue import CORPUS

@@ -1,5 +1,3 @@
-"""Evaluator and oracle agree around every rounding boundary of destinations of up to 8 bits."""
-
 from fractions import Fraction
 
 import pytest

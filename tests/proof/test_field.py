@@ -66,7 +66,6 @@ def by_oracle(bug: FieldBug, bits: Bits) -> int:
 
 @pytest.mark.parametrize("bug", BUGS, ids=[bug.name for bug in BUGS])
 def test_what_catches_it_is_wrong_by_the_oracle(bug: FieldBug) -> None:
-    """The judge and the independent oracle count the same vectors."""
     bits = edge(case_of(bug)).inputs[0]
     assert by_oracle(bug, bits) == counts(bug)[0]
 

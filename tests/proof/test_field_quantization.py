@@ -1,5 +1,3 @@
-"""The edge calls catch each publicly reported fault of quantisation."""
-
 import re
 from collections.abc import Callable
 from dataclasses import replace

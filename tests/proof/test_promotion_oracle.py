@@ -1,5 +1,3 @@
-"""Expected promotions agree with the oracle, and the calls suffice."""
-
 from functools import cache
 
 import numpy as np
@@ -72,7 +70,6 @@ def test_the_type_of_every_case_is_the_oracles(part: int) -> None:
 
 @pytest.mark.parametrize("part", range(4))
 def test_the_values_of_every_call_are_the_oracles(part: int) -> None:
-    """Codes and free places are the oracle's; the level is the oracle's weakest."""
     checked = 0
     for case in asked()[part::4]:
         calls = edge(case)

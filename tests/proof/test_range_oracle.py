@@ -1,5 +1,3 @@
-"""The sequence operators agree with an independent oracle, on edge calls and random ones."""
-
 import numpy as np
 import pytest
 from catalogue import CATALOG

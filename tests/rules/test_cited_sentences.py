@@ -58,7 +58,6 @@ OF_PYPTO = [spec for spec in CATALOG.specs.values() if spec.op.startswith("pypto
 
 
 def test_a_row_of_a_table_cites_its_own_row() -> None:
-    """In a rule with columns, no row cites the sentence of the whole rule."""
     for spec in (one for one in CATALOG.specs.values() if not one.op.startswith("openvino.")):
         for rule in (rule for rule in spec.rules if rule.columns):
             for row in rule.rows:

@@ -1,5 +1,3 @@
-"""Requirement sets: each member catches a mistake, and a run is scored by them."""
-
 from hashlib import sha256
 from pathlib import Path
 
@@ -48,13 +46,9 @@ def test_a_run_is_scored(tmp_path: Path) -> None:
 
 
 def test_a_set_fails_a_backend_without_its_cases(tmp_path: Path) -> None:
-    (tmp_path / "mine.py").write_text(
-        "from convcheck.backends.protocol import Declined\n"
-        "class Mine:\n"
-        "    name, version = 'mine', '1'\n"
-        "    def support(self, case): return Declined('no kernel')\n"
+    ran = convcheck(
+        "run", "--backend", "planted.deviating:Declining", "--require", "cast-2026", cwd=tmp_path
     )
-    ran = convcheck("run", "--backend", "mine:Mine", "--require", "cast-2026", cwd=tmp_path)
     assert ran.returncode == 1
     assert "0 of 64 required cases (cast-2026), tier 3" in " ".join(ran.stdout.split())
 

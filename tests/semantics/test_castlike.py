@@ -10,7 +10,7 @@ from convcheck.ask.elements import SHAPES, ask, inputs_at
 from convcheck.backends.onnx.runtime import OnnxRuntime
 from convcheck.backends.protocol import Answer, Outputs
 from convcheck.backends.reference import Reference
-from convcheck.judge.answers import ANSWERED, Answers, Index
+from convcheck.judge.answers import Index
 from convcheck.judge.calls import judge
 from convcheck.judge.result import FAILURES, CaseResult
 from convcheck.numerics.format import Bool
@@ -104,17 +104,6 @@ def test_the_function_body_drops_round_mode(
     }
 
 
-def test_round_mode_counts_everywhere_or_nowhere() -> None:
-    spec = CATALOG.specs["onnx.CastLike-24"]
-    [case] = [c for c in cases(spec) if c.name == "float32-float8e8m0/saturate=1/round_mode=down"]
-    one = vector_set(spec, case, "edge")
-    by_mode, by_default = (r.codes for r in one.expected.readings)
-    half = np.where(np.arange(len(one)) % 2, by_mode, by_default)
-    answered = np.full(len(one), ANSWERED, np.uint8)
-    verdicts = [judge(one, Answers(g, answered, {})).verdict for g in (by_mode, by_default, half)]
-    assert verdicts == ["tolerated", "tolerated", "fail"]
-
-
 @pytest.mark.parametrize("name", ASKED)
 def test_the_second_input_varies_and_is_of_the_type(name: str) -> None:
     backend = Recording()
@@ -202,11 +191,6 @@ def test_a_planted_bug_is_caught(record_property: Callable[[str, object], None])
     missed = [(b.__name__, n) for b, n in pairs if asked(Planted(b), n).verdict not in FAILURES]
     record_property("planted (onnx.CastLike)", (len(pairs), len(pairs) - len(missed)))
     assert not missed
-
-
-@pytest.mark.parametrize("name", ASKED)
-def test_without_a_bug_nothing_is_found(name: str) -> None:
-    assert asked(Planted(lambda case, right, inputs: right), name).verdict not in FAILURES
 
 
 @pytest.mark.parametrize("name", ASKED)

@@ -1,5 +1,3 @@
-"""FakeQuantize: the evaluator agrees with the oracle, and the vectors suffice."""
-
 from collections.abc import Callable
 from functools import cache
 from typing import NamedTuple

@@ -84,17 +84,13 @@ def changed(folder: Path, before: str, after: str) -> Path:
     ("before", "after", "message"),
     [
         (LENGTH, "max(ceil((stop - start) / pace), 0)", "unknown name 'pace'"),
-        ("start + i * step", "start + j * step", "unknown name 'j'"),
         ("start + i * step", "start + float32(i) * step", "unknown function 'float32'"),
         ("next:    last + step", "nxt:     last + step", "unknown key `nxt`"),
-        ("when: step = 0", "when: pace = 0", "unknown input 'pace'"),
-        ("when: not finite", "when: odd", "unknown condition 'odd'"),
         ("toward-zero], to-integer", "sideways], to-integer", "unknown rounding mode 'sideways'"),
         ("element: {in: exact}", "element: {in: int129}", "unknown arithmetic 'int129'"),
         ("by: [product, recurrence]", "by: [guess]", "unknown form 'guess'"),
         ("of: converted", "of: course", "unknown word 'course'"),
         ("limit: stop", "limit: pace", "unknown input 'pace'"),
-        ("[5, 0, 1] ", "[5, 0] ", "another number of arguments"),
         ("{shape: [1],", "{shape: [n],", "a whole number, found 'n'"),
         ("x: [2, 23, 3]", "x: [2, 23]", "too few or too many arguments"),
         ("between: tolerated", "between: allowed", "unknown word 'allowed'"),
@@ -157,7 +153,6 @@ def in_bulk(fmt: Numeric, mode: str, value: Fraction) -> int | None:
 
 
 def near(fmt: Numeric, magnitude: int, part: Fraction, negative: bool) -> Fraction:
-    """Return a value between two neighbours of a format, by the position of the lower one."""
     if isinstance(fmt, Float):
         low, high = fmt.value(magnitude), fmt.value(magnitude + 1)
     else:

@@ -1,5 +1,3 @@
-"""Results of the words of `through` for numbers, codes and texts, by hand."""
-
 import numpy as np
 import pytest
 from catalogue import CATALOG

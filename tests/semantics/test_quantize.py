@@ -1,5 +1,3 @@
-"""QuantizeLinear and DequantizeLinear: the evaluator agrees with the oracle for each element."""
-
 from collections.abc import Iterator
 from itertools import product
 

@@ -49,40 +49,24 @@ def of_name(name: str) -> Conversion:
     return compiled(case), source, target
 
 
-def held(chosen: list[Conversion], tier: str) -> None:
-    for one in chosen:
+SLOW = pytest.mark.slow
+
+
+@pytest.mark.parametrize(
+    ("tier", "first", "step"),
+    [*(("edge", part, 40) for part in range(4)), ("boundary", 0, 61),
+     pytest.param("edge", 0, 1, marks=SLOW), pytest.param("boundary", 0, 1, marks=SLOW)],
+)  # fmt: skip
+def test_inputs_of_a_tier(tier: str, first: int, step: int) -> None:
+    assert len(ALL) > 5000
+    for one in list(ALL)[first::step]:
         codes = numeric_inputs(one[1], one[2], tier, 0)[0]  # type: ignore[arg-type]
         assert not len(wrong(one, codes)), ALL[one].id
 
 
-@pytest.mark.parametrize("part", range(4))
-def test_edge_inputs(part: int) -> None:
-    assert len(ALL) > 5000
-    held(list(ALL)[part::40], "edge")
-
-
-def test_boundary_inputs() -> None:
-    held(list(ALL)[::61], "boundary")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("tier", ["edge", "boundary"])
-def test_inputs_of_every_conversion(tier: str) -> None:
-    held(list(ALL), tier)
-
-
-def of_16_bits() -> list[Conversion]:
-    return [one for one in ALL if one[1].bits == 16]
-
-
-def test_whole_sources_of_16_bits() -> None:
-    for one in of_16_bits()[::19]:
-        assert not len(wrong(one, np.arange(1 << 16))), ALL[one].id
-
-
-@pytest.mark.slow
-def test_all_whole_sources_of_16_bits() -> None:
-    for one in of_16_bits():
+@pytest.mark.parametrize("step", [19, pytest.param(1, marks=SLOW)])
+def test_whole_sources_of_16_bits(step: int) -> None:
+    for one in [one for one in ALL if one[1].bits == 16][::step]:
         assert not len(wrong(one, np.arange(1 << 16))), ALL[one].id
 
 

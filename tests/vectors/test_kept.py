@@ -20,7 +20,6 @@ PASSES = ("run", "--backend", "reference", "acme.Convert-*")
 
 @pytest.fixture
 def specs(tmp_path: Path) -> Path:
-    """A folder of a user's specs. The second extends the first."""
     folder = write_spec(tmp_path / "specs", FIRST)
     write_spec(folder, SECOND, "convert-2")
     return write_spec(folder, FIRST.replace("acme.Convert", "acme.Other"), "other-1")
@@ -92,7 +91,7 @@ def test_a_check_of_one_spec_is_of_that_alone(specs: Path) -> None:
     assert convcheck(*check).returncode == 1
 
 
-def test_a_run_asks_the_vectors_among_its_specs(specs: Path) -> None:
+def test_a_run_asks_the_vectors_among_its_specs(specs: Path, tmp_path: Path) -> None:
     generate(specs, "specs/vectors", *OWN)
     catalog = load([specs])
     corpus = open_corpus(catalog, "edge", 0, Path("none"))
@@ -102,8 +101,9 @@ def test_a_run_asks_the_vectors_among_its_specs(specs: Path) -> None:
 
     path = specs / "vectors" / "acme/Convert/float16.json"
     path.write_text(path.read_text().replace(" 3c00 ", " 3c01 "))
-    done = convcheck(*PASSES, "--specs", specs)
+    done = convcheck(*PASSES, "--specs", specs, "-o", tmp_path / "r.json")
     assert (done.returncode, done.stdout) == (2, "")
+    assert not (tmp_path / "r.json").exists()
     assert f"{path}: vector file: its hash is not the one in the manifest" in done.stderr
 
 

@@ -50,7 +50,6 @@ RANGE, CAST = "openvino/Range/int8.json", "onnx/Cast/float32.json"
 
 
 def asked(spec: str, *names: str) -> list[Case]:
-    """Return the cases with a name, and for a name of types all with these types."""
     found = cases(CATALOG.specs[spec])
     return [c for c in found if {c.name, c.name.partition("/")[0]} & set(names)]
 
@@ -154,7 +153,6 @@ def first_line(data: Any) -> Any:
 
 
 def of_output(data: Any) -> Any:
-    """Return the first outputs with an element."""
     lines = (line for one in data["sets"] for line in one["vectors"])
     return next(r[1] for line in lines for r in line[2] if isinstance(r[1], list) and r[1][0])
 
