@@ -284,7 +284,7 @@ def _is_part(strip: Strip, tensor: Bits) -> bool:
 
 
 def _known_calls(example: CallExample, entire: Call | None) -> Iterator[tuple[Call, CallExample]]:
-    if all(len(strip.words) == prod(strip.shape) for strip in example.inputs):
+    if all(strip.is_whole for strip in example.inputs):
         yield tuple(map(_tensor, example.inputs)), example
         return
     alone = entire is None or all(tensor.size == 1 for tensor in entire[1:])
@@ -330,7 +330,7 @@ def expecting_call(spec: Spec, case: Case, call: Call) -> CallSet | None:
 
 
 def _is_right(expected: ExpectedCall, got: tuple[Strip, ...] | None) -> bool:
-    if got is None or any(s.format is None or len(s.words) != prod(s.shape) for s in got):
+    if got is None or not all(s.format and s.is_whole for s in got):
         return False
     answer = Outputs(tuple(map(_tensor, got)), tuple(s.type for s in got))
     return is_between(expected, answer) or closest(expected, answer)[1] is None
