@@ -77,7 +77,7 @@ def _types(before: Node, node: Node) -> Node:
 
 def _layouts(before: Node, node: Node) -> Node:
     entries, changes = _without_names(before, node, "layout")
-    return replace(node, value={**entries, **changes})
+    return replace(node, value=entries | changes)
 
 
 def _without_names(before: Node, node: Node, what: str) -> tuple[dict[str, Node], dict[str, Node]]:
