@@ -79,9 +79,8 @@ class CaseRunner:
         suspected, avoid = self.siblings.refused(vectors), job.avoid
         if job.case.fixed:  # it has one shape; other layouts are tested as whole calls
             avoid = replace(avoid, placements=avoid.placements | OTHERS)
-        answers = ask(
-            self.backend, vectors, self.budget.begin, job.skip, avoid, thorough, suspected
-        )
+        begin = self.budget.begin
+        answers = ask(self.backend, vectors, begin, job.skip, avoid, thorough, suspected)
         self.answers[job.case.id] = bool(np.count_nonzero(answers.state == ANSWERED))
         self.siblings.add(vectors, answers)
         if job.before is not None:

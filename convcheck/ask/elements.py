@@ -70,9 +70,7 @@ def _codes(fmt: Format, turn: int, shape: tuple[int, ...]) -> Bits:
         texts = np.empty(size, object)
         texts[:] = [str(turn + i) for i in range(size)]
         return texts.reshape(shape)
-    codes = (
-        np.arange(2, dtype=np.uint8) if isinstance(fmt, Bool) else np.asarray(special_codes(fmt))
-    )
+    codes = np.arange(2) if isinstance(fmt, Bool) else np.asarray(special_codes(fmt))
     return codes[(turn + np.arange(size)) % len(codes)].astype(fmt.storage).reshape(shape)
 
 
