@@ -34,7 +34,7 @@ _FORM = frozenset(
 
 
 def example_of(
-    inputs: Sequence[Bits], reading: Reading, i: int, got: Word | None, message: str = ""
+    inputs: Sequence[Bits], reading: Reading, i: int, got: Word | None, message: str
 ) -> Example:
     """Return an example of element `i`."""
     words = tuple(entry_word(tensor[i]) for tensor in inputs)

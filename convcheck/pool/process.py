@@ -183,7 +183,7 @@ def start_ahead(address: str) -> None:
         waiting[address].append(WorkerProcess(Start.here(address)))
 
 
-def worker_for(start: Start, imports: tuple[str, ...] = ()) -> WorkerProcess:
+def worker_for(start: Start, imports: tuple[str, ...]) -> WorkerProcess:
     """Return a worker for a backend, started ahead or new."""
     while waiting[start.address]:
         found = waiting[start.address].popleft()
