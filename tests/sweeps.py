@@ -5,7 +5,7 @@ from catalogue import CATALOG, compiled
 from planted.swept import Change, Swept
 
 from convcheck.ask.jobs import Job
-from convcheck.ask.stream import sweep
+from convcheck.ask.stream import Sweep
 from convcheck.backends.protocol import Backend
 from convcheck.judge.answers import CHUNK
 from convcheck.judge.result import CaseResult, Group, Tally
@@ -27,7 +27,8 @@ SPAN = Span(0x3F800000, 4 * CHUNK)
 
 
 def swept(backend: Backend, case: Case, span: Span = SPAN, tile: int = 1 << 13) -> Tally:
-    return sweep(backend, case, compiled(case), form_decision(CAST), span, lambda *call: None, tile)
+    rules = compiled(case), form_decision(CAST)
+    return Sweep(backend, case, *rules, span, lambda *call: None, tile).tally()
 
 
 def swept_in_worker(

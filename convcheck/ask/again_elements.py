@@ -17,6 +17,7 @@ from convcheck.ask.again import (
     OtherWay,
     WayDifference,
 )
+from convcheck.ask.elements import has_texts
 from convcheck.backends.protocol import Outputs, Oversized, call_timeout
 from convcheck.judge.answers import CHUNK, LARGE_CALLS, MANY_CALLS, Index
 from convcheck.judge.digest import digest_of_pairs, digest_of_words
@@ -56,12 +57,6 @@ class ElementsAgain(AskingAgain[VectorSet]):
         """The elements to send."""
         return sample(self.asked, self.vectors.rows)
 
-    @cached_property
-    def texts(self) -> bool:
-        """Whether an input or the output is a text."""
-        case = self.vectors.case
-        return any(isinstance(dtype.format, Text) for dtype in (*case.inputs, *case.outputs))
-
     def _ways(self) -> Iterator[OtherWay]:
         pool, before = self.pool, self.answers.got
         got = self._put(self.again, pool)
@@ -91,7 +86,7 @@ class ElementsAgain(AskingAgain[VectorSet]):
 
     def _can_be_large(self, elsewhere: OtherWay) -> bool:
         """Whether a large call would beat its time-out, by the pace of smaller ones."""
-        size = 0 if self.texts else len(self.pool)
+        size = 0 if has_texts(self.vectors.case) else len(self.pool)
         while 0 < size < LARGE:
             begun = time.monotonic()
             got = self._put(elsewhere, np.resize(self.pool, size))
@@ -123,7 +118,8 @@ class ElementsAgain(AskingAgain[VectorSet]):
             yield way(ALIGNMENT, words, pool, offset=offset)
 
     def _cut(self, length: int) -> Iterator[Index]:
-        chosen = some(self.pool, length * (_TEXT_PIECES if self.texts else _PIECES))
+        calls = _TEXT_PIECES if has_texts(self.vectors.case) else _PIECES
+        chosen = some(self.pool, length * calls)
         return (chosen[i : i + length] for i in range(0, len(chosen), length))
 
     def _with_options(self, large: bool) -> Iterator[OtherWay]:

@@ -79,9 +79,8 @@ class CaseRunner:
         suspected, avoid = self.siblings.refused(vectors), job.avoid
         if job.case.fixed:  # it has one shape; other layouts are tested as whole calls
             avoid = replace(avoid, placements=avoid.placements | OTHERS)
-        answers = ask(
-            self.backend, vectors, self.budget.begin, job.skip, avoid, thorough, suspected
-        )
+        begin = self.budget.begin
+        answers = ask(self.backend, vectors, begin, job.skip, avoid, thorough, suspected)
         self.answers[job.case.id] = bool(np.count_nonzero(answers.state == ANSWERED))
         self.siblings.add(vectors, answers)
         if job.before is not None:
@@ -110,15 +109,15 @@ class CaseRunner:
 
     def _of_chain(self, job: Job, vectors: VectorSet) -> Tally:
         """Judge the inputs for which every single cast is right."""
-        alone = self._alone(job, vectors)
-        if alone.declined:
-            return unsupported(vectors.coverage, alone.declined)
-        vectors = open_where_wrong(vectors, alone.right)
+        right, declined = self._alone(job, vectors)
+        if declined:
+            return unsupported(vectors.coverage, declined)
+        vectors = open_where_wrong(vectors, right)
         avoid = replace(job.avoid, placements=job.avoid.placements | OTHERS)
         found = ask(self.backend, vectors, self.budget.begin, job.skip, avoid)
         answers = self.budget.in_time(found)
         tally = tally_of_case(vectors, answers)
-        if tally.whole and not alone.right.any():
+        if tally.whole and not right.any():
             tally = replace(tally, whole=replace(tally.whole, message=ALONE))
         return self._diagnosed(tally, vectors, answers, job)
 
@@ -128,9 +127,9 @@ class CaseRunner:
     def _alone(self, job: Job, vectors: VectorSet) -> CastsAlone:
         """Results of the casts alone, for all settings with one promise."""
         if job.avoid.placements >= EVERYWHERE:  # given up after the casts were tested
-            return CastsAlone(np.ones(len(vectors), bool))
+            return np.ones(len(vectors), bool), ""
         if TELLING in job.avoid.placements:
-            return CastsAlone(np.zeros(0, bool), f"{ALONE}: it crashes the backend")
+            return np.zeros(0, bool), f"{ALONE}: it crashes the backend"
         corpus = cast("ChainCorpus", self.corpus)
         promise = corpus.promise(job.case)
         free = bool(promise and promise.is_free)

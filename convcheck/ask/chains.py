@@ -1,7 +1,6 @@
 """Test chains: each cast alone, then the graph, or the casts in sequence."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -93,14 +92,8 @@ def _positions_of(case: Case, codes: Codes) -> tuple[Pair, ...]:
 ALONE = "a cast alone is wrong"
 
 
-@dataclass(frozen=True)
-class CastsAlone:
-    """Results of a chain's casts, each tested alone."""
-
-    #: Mask of the inputs for which all casts are right.
-    right: NDArray[np.bool_]
-    #: Why a cast cannot be tested.
-    declined: str = ""
+# the mask of the inputs for which all casts are right, and why one cannot be tested, or ''
+CastsAlone = tuple[NDArray[np.bool_], str]
 
 
 def ask_alone(backend: Backend, casts: Iterable[tuple[VectorSet, bool]], note: Note) -> CastsAlone:
@@ -109,14 +102,14 @@ def ask_alone(backend: Backend, casts: Iterable[tuple[VectorSet, bool]], note: N
     for vectors, own in casts:
         answers = ask(backend, vectors, note, {}, Avoid(placements=OTHERS))
         if answers.declined and own:
-            nothing = np.zeros(len(vectors), bool)
-            return CastsAlone(nothing, f"{vectors.case.name} alone: {answers.declined.message}")
+            said = f"{vectors.case.name} alone: {answers.declined.message}"
+            return np.zeros(len(vectors), bool), said
         if answers.declined:  # the backend cannot use it as a replacement
             continue
         due = vectors.expected.readings[0]
         exact = (answers.state == ANSWERED) & (due.patterns == EXACT)
         right.append(exact & (answers.got == due.codes))
-    return CastsAlone(np.logical_and.reduce(right))
+    return np.logical_and.reduce(right), ""
 
 
 def own_results(

@@ -47,7 +47,7 @@ from convcheck.numerics.number import Bits, Codes
 from convcheck.numerics.order import special_codes
 from convcheck.records import replace
 from convcheck.rules.cases import fixed_tensors
-from convcheck.rules.model import DType
+from convcheck.rules.model import Case, DType
 from convcheck.semantics.expected import REFUSED as TO_REFUSE
 from convcheck.semantics.expected import UNDEFINED, ExpectedCall
 from convcheck.streams import plural
@@ -70,9 +70,7 @@ def _codes(fmt: Format, turn: int, shape: tuple[int, ...]) -> Bits:
         texts = np.empty(size, object)
         texts[:] = [str(turn + i) for i in range(size)]
         return texts.reshape(shape)
-    codes = (
-        np.arange(2, dtype=np.uint8) if isinstance(fmt, Bool) else np.asarray(special_codes(fmt))
-    )
+    codes = np.arange(2) if isinstance(fmt, Bool) else np.asarray(special_codes(fmt))
     return codes[(turn + np.arange(size)) % len(codes)].astype(fmt.storage).reshape(shape)
 
 
@@ -146,6 +144,11 @@ def inputs_at(vectors: Vectors, index: Index) -> list[Bits]:
     return [*tensors, *(companion(dtype, index, len(vectors)) for dtype in others)]
 
 
+def has_texts(case: Case) -> bool:
+    """Whether an input or the output is a text."""
+    return any(isinstance(t.format, Text) for t in (*case.inputs, *case.outputs))
+
+
 def everywhere(vectors: VectorSet, pattern: int) -> NDArray[np.bool_]:
     """Return the mask of elements that have the pattern under every reading."""
     first, *others = (r.patterns == pattern for r in vectors.expected.readings)
@@ -154,13 +157,9 @@ def everywhere(vectors: VectorSet, pattern: int) -> NDArray[np.bool_]:
 
 class _Asking:
     def __init__(
-        self,
-        backend: Backend,
-        vectors: VectorSet,
-        note: Note,
-        skip: Mapping[int, str],
+        self, backend: Backend, vectors: VectorSet, note: Note, skip: Mapping[int, str],
         avoid: Avoid,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.backend, self.vectors, self.note, self.avoid = backend, vectors, note, avoid
         self.format = vectors.case.outputs[0].format
         blank = "" if isinstance(self.format, Text) else 0
@@ -172,6 +171,7 @@ class _Asking:
         self.elsewhere: dict[str, list[tuple[Index, Bits]]] = {}
         self.undefined = everywhere(vectors, UNDEFINED)
         self.to_refuse = everywhere(vectors, TO_REFUSE)
+        self.hopeful = ~self.undefined & ~self.to_refuse
         self.suspected = np.zeros(len(vectors), bool)
         self.kept: list[tuple[str, Index, Bits]] = []  # not recorded yet
         self.refusals = 0
@@ -199,14 +199,13 @@ class _Asking:
         for group in self._groups():
             for begin in range(0, len(group), CHUNK):
                 self._bulk(group[begin : begin + CHUNK])
-        usable, hopeful = self._usable(), ~self.undefined & ~self.to_refuse
-        masks = (m.tobytes() for m in (self.state != CRASHED, usable, usable & hopeful))
+        usable = self._usable()
+        masks = (m.tobytes() for m in (self.state != CRASHED, usable, usable & self.hopeful))
         self._placed(placements.calls(self.vectors.case.shapes, self._told, *masks))
 
     def _usable(self) -> NDArray[np.bool_]:
         """Elements that can share a call."""
-        hopeful = ~self.undefined & ~self.to_refuse
-        usable = (self.state == ANSWERED) | ((self.state == NOT_ASKED) & hopeful)
+        usable = (self.state == ANSWERED) | ((self.state == NOT_ASKED) & self.hopeful)
         return np.asarray(usable, bool)
 
     @property
@@ -222,7 +221,7 @@ class _Asking:
             return
         ranks = [rank for rank in (2, 3) if case.shapes is None or rank in case.shapes.ranks]
         self._placed((f"{n}-D", index) for n in ranks for index in placements.shaped(pool, n))
-        texts = any(isinstance(t.format, Text) for t in (*case.inputs, *case.outputs))
+        texts = has_texts(case)
         for placement, size in LARGE_CALLS.items():
             if size > max_elements():
                 return
@@ -256,8 +255,7 @@ class _Asking:
                 if out.tobytes() == right:
                     continue
                 answer = Outputs((out.copy(),), (self.vectors.case.outputs[0].name,))
-            reply = self._taken(MANY_CALLS, index, answer)
-            if isinstance(reply, Refused):
+            if reply := self._taken(MANY_CALLS, index, answer):
                 self._refused_here(MANY_CALLS, index, reply)
         self._record()
 
@@ -275,11 +273,9 @@ class _Asking:
     def _bulk(self, index: Index) -> bool:
         """Send in bulk. Return whether anything was refused."""
         refused = False
-        if "bulk" in self.avoid.placements:
-            return refused
-        for piece in placements.parted(index, self.avoid.together):
-            reply = self._put("bulk", piece)
-            if isinstance(reply, Refused):
+        avoided = "bulk" in self.avoid.placements
+        for piece in () if avoided else placements.parted(index, self.avoid.together):
+            if reply := self._put("bulk", piece):
                 self._refused(piece, reply)
                 refused = True
         return refused
@@ -335,8 +331,7 @@ class _Asking:
         for placement, piece in calls:
             if self.note(placement, piece):
                 break
-            reply = self._taken(placement, piece, next(answers))
-            if isinstance(reply, Refused):
+            if reply := self._taken(placement, piece, next(answers)):
                 self._record()
                 self._refused_here(placement, piece.reshape(-1), reply)
         self._record()
@@ -347,7 +342,7 @@ class _Asking:
         if len(index) == 1 and NOT_ASKED in states:
             self._mark_refused(index, reply)
         elif not states <= {REFUSED, LOST} or not states:
-            due = index[~self.undefined[index] & ~self.to_refuse[index]]
+            due = index[self.hopeful[index]]
             if len(due) or not len(index):  # undefined elements may be refused in any placement
                 kind = "error" if isinstance(reply, Raised) else "refused"
                 self._fault(kind, placement, reply.message, due)
@@ -395,9 +390,7 @@ class _Asking:
             self._recorded(*each)
 
     def _known(self, index: Index, codes: Bits) -> bool:
-        if np.count_nonzero(self.state[index] != ANSWERED):
-            return False
-        if strangers(self.format, codes) is not None:
+        if (self.state[index] != ANSWERED).any() or strangers(self.format, codes) is not None:
             return False
         return bool(np.count_nonzero(codes == self.got[index]) == len(index))
 
@@ -420,74 +413,46 @@ class _Asking:
 
 
 def ask_calls(
-    backend: Backend,
-    calls: CallSet,
-    note: Note,
-    skip: Mapping[int, str],
+    backend: Backend, calls: CallSet, note: Note, skip: Mapping[int, str],
     avoid: Avoid | None = None,
-) -> Answers:
+) -> Answers:  # fmt: skip
     """Make every call except those to skip and those with too large answers. `note` as in `ask`."""
-    asking = _AskingCalls(calls, skip, avoid or Avoid())
-    if "bulk" in asking.avoid.placements:  # every call is made in bulk
-        return asking.answers()
-    declined = backend.support(calls.case)
-    if declined is None:
-        declined = asking.everything(backend, note)
-    return asking.answers(declined)
-
-
-class _AskingCalls:
-    def __init__(self, calls: CallSet, skip: Mapping[int, str], avoid: Avoid) -> None:
-        self.calls, self.avoid = calls, avoid
-        self.got = np.full(len(calls), None)
-        self.state = np.full(len(calls), NOT_ASKED, np.uint8)
-        self.messages = dict(skip)
-        self.state[list(skip)] = CRASHED
-        self.faults: dict[str, Fault] = {}
-        self.limit, self.left_out = max_elements(), 0
-        self.died = bool(skip or avoid.faults)
-
-    def answers(self, declined: Declined | None = None) -> Answers:
-        faults = (*self.avoid.faults, *self.faults.values())
-        declined = None if self.died else declined  # a crash counts even so
-        return Answers(
-            self.got, self.state, self.messages, faults, declined=declined, left_out=self.left_out
-        )
-
-    def everything(self, backend: Backend, note: Note) -> Declined | None:
-        answered = False
-        for i in np.flatnonzero(self.state == NOT_ASKED):
-            if largest(self.calls.expected[i]) > self.limit:
-                self.left_out += 1
-                continue
-            index = np.array([i], np.intp)
-            if note("bulk", index):
-                break
-            answer = backend.answer(self.calls.case, inputs_at(self.calls, index))
-            if isinstance(answer, Declined) and not answered:
-                return answer
-            answered = True
-            self._record(int(i), answer)
-        return None
-
-    def _record(self, i: int, answer: Answer) -> None:
+    avoid, messages = avoid or Avoid(), dict(skip)
+    got, state = np.full(len(calls), None), np.full(len(calls), NOT_ASKED, np.uint8)
+    state[list(skip)] = CRASHED
+    faults: dict[str, Fault] = {}
+    left_out, limit, answered = 0, max_elements(), False
+    given_up = "bulk" in avoid.placements  # every call is made in bulk
+    declined = None if given_up else backend.support(calls.case)
+    for i in () if given_up or declined else np.flatnonzero(state == NOT_ASKED).tolist():
+        if largest(calls.expected[i]) > limit:
+            left_out += 1
+            continue
+        index = np.array([i], np.intp)
+        if note("bulk", index):
+            break
+        answer = backend.answer(calls.case, inputs_at(calls, index))
+        if isinstance(answer, Declined) and not answered:
+            declined = answer
+            break
+        answered = True
         if isinstance(answer, Refused | Declined):
-            self.state[i] = LOST if isinstance(answer, Raised) else REFUSED
-            self.messages[i] = answer.message
-        elif isinstance(answer, Oversized):
-            self.state[i], self.got[i] = ANSWERED, answer
-        elif message := codes_complaint(answer):
-            self.faults.setdefault(message, Fault("wrong type", "bulk", message, i))
+            state[i] = LOST if isinstance(answer, Raised) else REFUSED
+            messages[i] = answer.message
+        elif isinstance(answer, Outputs) and (message := codes_complaint(answer)):
+            faults.setdefault(message, Fault("wrong type", "bulk", message, i))
         else:
-            self.state[i], self.got[i] = ANSWERED, self._sized(i, answer)
+            state[i], got[i] = ANSWERED, _within(limit, answer)
+    declined = None if skip or avoid.faults else declined  # a crash counts even so
+    every = (*avoid.faults, *faults.values())
+    return Answers(got, state, messages, every, declined=declined, left_out=left_out)
 
-    def _sized(self, i: int, answer: Outputs) -> Outputs | Oversized:
-        """Drop outputs that an adapter should not have fetched."""
-        if max((a.size for a in answer.arrays), default=0) <= max(
-            self.limit, largest(self.calls.expected[i])
-        ):
-            return answer
-        return Oversized(tuple(a.shape for a in answer.arrays), tuple(answer.types))
+
+def _within(limit: int, answer: Outputs | Oversized) -> Outputs | Oversized:
+    """Drop outputs that an adapter should not have fetched."""
+    if isinstance(answer, Oversized) or all(a.size <= limit for a in answer.arrays):
+        return answer
+    return Oversized(tuple(a.shape for a in answer.arrays), tuple(answer.types))
 
 
 def largest(expected: ExpectedCall) -> int:

@@ -34,14 +34,6 @@ _STEP = 1 << 12  # codes that a chunk is computed from; few, to leave the cache 
 POISON = 0x55  # fills an output before each call, in turn with its complement
 
 
-def sweep(
-    backend: Backend, case: Case, program: Program, form: Decision, span: Span, note: Note,
-    tile: int = TILE, held: "Held | None" = None,
-) -> Tally:  # fmt: skip
-    """Test a span of whole chunks of one sign, multiples of `tile`. Empty if declined."""
-    return _Sweep(backend, case, program, form, span, note, tile, held).tally()
-
-
 @dataclass
 class _Started:
     """A backend that has answered before, so that Declined counts as Refused."""
@@ -61,10 +53,12 @@ class _Started:
         return answer
 
 
-class _Sweep:
+class Sweep:
+    """A span of whole chunks of one sign, multiples of `tile`, to send."""
+
     def __init__(
         self, backend: Backend, case: Case, program: Program, form: Decision, span: Span,
-        note: Note, tile: int, held: "Held | None",
+        note: Note, tile: int = TILE, held: "Held | None" = None,
     ) -> None:  # fmt: skip
         self.held = held
         self.backend, self.case, self.program, self.form = backend, case, program, form
@@ -79,6 +73,7 @@ class _Sweep:
         self.judge = SweepJudge(case, program, form, self.out)
 
     def tally(self) -> Tally:
+        """Return the tally of its codes, empty if declined."""
         call = bound(self.backend, self.case, self.codes, self.out)
         raw, poison, answered = self.out.view(np.uint8), POISON, False
         rows = self.codes.reshape(len(self.high), -1)
@@ -174,7 +169,8 @@ def ask_span(
         tallies.append(found)
     rest = replace(span, apart=tuple(span.first + chunk.first for chunk in job.apart))
     if span.seed is None and rest.asked:
-        tallies.append(sweep(backend, case, program, form, rest, told(-span.first), held=held))
+        counted = told(-span.first)
+        tallies.append(Sweep(backend, case, program, form, rest, counted, held=held).tally())
     return merge(tallies)
 
 

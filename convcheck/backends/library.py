@@ -10,7 +10,7 @@ from convcheck.backends.packing import too_large
 from convcheck.backends.protocol import Answer, Declined, Outputs, Oversized, Refused
 from convcheck.errors import UsageError
 from convcheck.numerics.number import Bits
-from convcheck.rules.functions import why_not
+from convcheck.rules.layouts import why_not
 from convcheck.rules.load import Catalog, load, user_folders
 from convcheck.rules.model import Case, DType, Spec
 

@@ -37,6 +37,7 @@ import importlib.util
 import inspect
 import os
 import re
+import signal
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -132,6 +133,14 @@ def call_timeout() -> float:
 def time_of_call(seconds: float) -> str:
     """Return the time limit of a call in words."""
     return f"{seconds:g} s (--timeout SECONDS allows more)"
+
+
+def signal_name(number: int) -> str:
+    """Return SIGSEGV, or `signal 64` for one without a name."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
 
 
 class DiedError(Exception):

@@ -10,7 +10,7 @@ from convcheck.backends.native import Direct, Native, Question, known_types
 from convcheck.backends.process.standalone import TorchServer
 from convcheck.backends.protocol import Answer, Declined, Refused
 from convcheck.numerics.number import Bits
-from convcheck.rules.functions import why_not
+from convcheck.rules.layouts import why_not
 from convcheck.rules.load import Catalog
 from convcheck.rules.model import Case
 from convcheck.streams import plural

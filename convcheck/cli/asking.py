@@ -62,12 +62,8 @@ class Asking:
 
         Units are dealt evenly to spread long specs. Raises UsageError for an empty shard.
         """
-        # surveys have no spans
-        found = (
-            [Unit(case) for case in self.cases]
-            if self.survey
-            else units(self.cases, self.corpus.spans)
-        )
+        whole = [Unit(case) for case in self.cases]  # surveys have no spans
+        found = whole if self.survey else units(self.cases, self.corpus.spans)
         if self.part is None:
             return found, None
         index, of = self.part

@@ -1,10 +1,16 @@
 """Declare the commands with their options and help."""
 
-import click
+import importlib
+import re
+from itertools import takewhile
+from typing import Any
 
-from convcheck.cli.declare import TakesValues, declare, unmarked
+import click
+from click import Choice, IntRange, argument, option
+
 from convcheck.cli.options import (
     EDGE_OR_BOUNDARY,
+    GLOBAL_OPTIONS,
     JOBS,
     JSON,
     SEED,
@@ -14,6 +20,8 @@ from convcheck.cli.options import (
     TIMEOUT,
     VERBOSE,
     WHERE,
+    Call,
+    Option,
     backend_option,
     backends_option,
     complete_backends,
@@ -27,6 +35,88 @@ from convcheck.cli.options import (
     spec_arguments,
 )
 from convcheck.cli.outputs import out_option
+from convcheck.errors import UsageError
+
+_NEGATIVE = re.compile(r"-(\.?[0-9].*|(inf|nan)(,.*)?)", re.IGNORECASE)
+_MARK = "\0"  # cannot occur in program arguments
+_GOT = "--got"
+
+
+def declare(
+    name: str,
+    text: str,
+    example: str,
+    *options: Option,
+    kind: "type[Command] | None" = None,
+    calls: tuple[str, ...] = (),
+) -> click.Command:
+    """Return a command that passes its options to `main`, or each of `calls` (MODULE.FUNCTION)."""
+
+    def run(**given: Any) -> Any:
+        code = None
+        for one in calls or (f"{name}.main",):
+            module, _, function = one.partition(".")
+            code = getattr(importlib.import_module(f"convcheck.cli.{module}"), function)(**given)
+        return code
+
+    call: Call = run
+    for one in reversed((*options, *GLOBAL_OPTIONS)):
+        call = one(call)
+    epilog = f"\b\nExample: {example}"
+    made = click.command(name, cls=kind or Command, help=text, epilog=epilog)(call)
+    for parameter in made.params:
+        if isinstance(parameter, click.Option) and parameter.type is click.STRING:
+            parameter.callback = parameter.callback or _not_empty
+    return made
+
+
+def _not_empty(context: click.Context, option: click.Parameter, given: Any) -> Any:
+    if "" in (given if isinstance(given, tuple) else (given,)):
+        raise UsageError(f"{option.opts[0]} is empty", hint="leave it out, or say what it is")
+    return given
+
+
+class Command(click.Command):
+    """A command whose help has one row for all options with the same text."""
+
+    def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options, last those without a text."""
+        rows: dict[str, list[str]] = {}
+        for parameter in self.get_params(context):
+            if isinstance(parameter, click.Option) and (row := parameter.get_help_record(context)):
+                rows.setdefault(parameter.help or "", []).append(row[0])
+        others = rows.pop("", [])
+        with formatter.section("Options"):
+            formatter.write_dl([(", ".join(names), text) for text, names in rows.items()])
+            formatter.write_text(", ".join(others))
+
+
+class TakesValues(Command):
+    """A command that takes negative numbers, and several values after `--got`."""
+
+    def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
+        """Repeat --got for each of its values, and mark negative numbers."""
+        if _GOT in args:
+            at = args.index(_GOT)
+            given = list(takewhile(_is_value, args[at + 1 :]))
+            rest = args[at + 1 + len(given) :]
+            each = [word for answer in given for word in (_GOT, answer)]
+            args = [*args[:at], *rest, *(each or [_GOT])]
+        at = args.index("--") if "--" in args else len(args)
+        head = (_MARK + a if _NEGATIVE.fullmatch(a) else a for a in args[:at])
+        return super().parse_args(context, [*head, *args[at:]])
+
+
+def _is_value(word: str) -> bool:
+    return not word.startswith("-") or _NEGATIVE.fullmatch(word) is not None
+
+
+def unmarked(
+    context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Remove the marks of negative numbers."""
+    return tuple(value.removeprefix(_MARK) for value in values)
+
 
 _SUITES = ("c", "cuda", "hip", "rust")
 _STOP = "Stop at the first failing case, or after N."
@@ -47,15 +137,13 @@ _TEST = (
         selection_options,
         run_options,
         shard_option,
-        click.option("--resume", metavar="FILE", help="Keep results in FILE, and resume from it."),
-        click.option("--fail-fast", "-x", is_flag=True, help=_STOP),
-        click.option("--maxfail", "max_failures", type=click.IntRange(1), metavar="N", help=_STOP),
-        click.option("--chains", is_flag=True, help="Test graphs of two and three casts instead."),
-        click.option(
-            "--open", "is_open", is_flag=True, help="Show what backends do on open inputs."
-        ),
-        click.option("--dry-run", is_flag=True, help="Print what would be tested, and stop."),
-        click.option("--update", is_flag=True, help="Update the file of --known."),
+        option("--resume", metavar="FILE", help="Keep results in FILE, and resume from it."),
+        option("--fail-fast", "-x", is_flag=True, help=_STOP),
+        option("--maxfail", "max_failures", type=IntRange(1), metavar="N", help=_STOP),
+        option("--chains", is_flag=True, help="Test graphs of two and three casts instead."),
+        option("--open", "is_open", is_flag=True, help="Show what backends do on open inputs."),
+        option("--dry-run", is_flag=True, help="Print what would be tested, and stop."),
+        option("--update", is_flag=True, help="Update the file of --known."),
         report_options,
         calls=("options.start_worker", "run.main"),
     ),
@@ -72,11 +160,9 @@ _TEST = (
 
         Exit codes: 0 right, 1 a wrong answer, 2 bad input, 4 the backend did not start.""",
         "convcheck explain onnx.Cast-21 --from float32 --to int4 -1.5 --got -2",
-        click.argument(
-            "name", metavar="[SPEC|CASE]", required=False, shell_complete=complete_specs
-        ),
-        click.argument("values", metavar="[VALUE]...", nargs=-1, callback=unmarked),
-        click.option(
+        argument("name", metavar="[SPEC|CASE]", required=False, shell_complete=complete_specs),
+        argument("values", metavar="[VALUE]...", nargs=-1, callback=unmarked),
+        option(
             "--got",
             multiple=True,
             metavar="ANSWER...",
@@ -88,8 +174,8 @@ _TEST = (
         TARGET,
         WHERE,
         backends_option,
-        click.option("--report", metavar="FILE", help="Explain a finding of this log."),
-        click.option("--finding", metavar="ID", help="The id of the finding."),
+        option("--report", metavar="FILE", help="Explain a finding of this log."),
+        option("--finding", metavar="ID", help="The id of the finding."),
         TIMEOUT,
         VERBOSE,
         kind=TakesValues,
@@ -104,10 +190,11 @@ _TEST = (
 
         Exit codes: 0 written, 2 bad input, 3 nothing was judged.""",
         "convcheck known known.toml run.jsonl --update",
-        click.argument("out", metavar="FILE"),
-        click.argument("report", metavar="REPORT"),
-        click.option("--update", is_flag=True, help="Update the existing list."),
-        click.option("--prune", is_flag=True, help="Only remove entries that no longer hold."),
+        argument("out", metavar="FILE"),
+        argument("report", metavar="REPORT"),
+        option("--update", is_flag=True, help="Update the existing list."),
+        option("--prune", is_flag=True, help="Only remove entries that no longer hold."),
+        calls=("reports.known",),
     ),
     declare(
         "repro",
@@ -119,22 +206,22 @@ _TEST = (
 
         Exit codes: 0 written, 2 bad input or no such finding, 4 the backend did not start.""",
         "convcheck repro onnx.Cast-21/float64-to-float16 --backend ort",
-        click.argument("words", metavar="[CASE] [FINDING]", nargs=-1),
+        argument("words", metavar="[CASE] [FINDING]", nargs=-1),
         backend_option("Run this backend."),
-        click.option("--report", metavar="FILE", help="Take the finding from this log."),
-        click.option(
+        option("--report", metavar="FILE", help="Take the finding from this log."),
+        option(
             "--cause",
             metavar="NAME",
             help="With --report: the example of this cause, by letter or name.",
         ),
-        click.option(
+        option(
             "--as",
             "form",
-            type=click.Choice(["python", "onnx", "c"]),
+            type=Choice(["python", "onnx", "c"]),
             default="python",
             help="A script (default), an ONNX backend test, or a C header.",
         ),
-        click.option(
+        option(
             "-o", "--out", metavar="PATH", help="A file (default: stdout); with --as onnx a folder."
         ),
         TIMEOUT,
@@ -154,16 +241,14 @@ _READ = (
         "convcheck report shard-*.jsonl -o run.jsonl -o run.html",
         report_files,
         selection_options,
-        click.option(
+        option(
             "--level",
             metavar="LEVEL",
-            type=click.Choice(["normative", "implied", "disputed"]),
+            type=Choice(["normative", "implied", "disputed"]),
             help="Fail on rules of LEVEL and above.",
         ),
-        click.option("--finding", metavar="ID", help="Only this finding; first digits suffice."),
-        click.option(
-            "--cause", metavar="NAME", help="Only cases with this cause (letter or name)."
-        ),
+        option("--finding", metavar="ID", help="Only this finding; first digits suffice."),
+        option("--cause", metavar="NAME", help="Only cases with this cause (letter or name)."),
         report_options,
         calls=("reports.main",),
     ),
@@ -177,9 +262,9 @@ _READ = (
 
         Exit codes: 0, 1 with --fail, 2 bad input.""",
         "convcheck diff --fail main.jsonl branch.jsonl",
-        click.argument("old", metavar="OLD"),
-        click.argument("new", metavar="NEW"),
-        click.option("--fail", is_flag=True, help="Exit with 1 if a failure is new or changed."),
+        argument("old", metavar="OLD"),
+        argument("new", metavar="NEW"),
+        option("--fail", is_flag=True, help="Exit with 1 if a failure is new or changed."),
         JSON,
         VERBOSE,
         calls=("read.diff",),
@@ -192,16 +277,14 @@ _READ = (
         of sign, exponent and mantissa as s/e/m. SPEC#ID is a quoted sentence, as reports print it:
         its rules, its vectors and, with --report, who breaks it.""",
         "convcheck show cases onnx.Cast-21 --to float8 --count",
-        click.argument(
+        argument(
             "what", metavar="specs|types|backends|cases|SPEC[#ID]", shell_complete=complete_specs
         ),
         selection_options,
-        click.option("--count", is_flag=True, help="Count the inputs of each case."),
+        option("--count", is_flag=True, help="Count the inputs of each case."),
         TIER,
-        click.option("--diff", is_flag=True, help="Show what changed between two specs."),
-        click.option(
-            "--report", "reports", metavar="FILE", multiple=True, help="A log, for SPEC#ID."
-        ),
+        option("--diff", is_flag=True, help="Show what changed between two specs."),
+        option("--report", "reports", metavar="FILE", multiple=True, help="A log, for SPEC#ID."),
         calls=("read.show_command",),
     ),
     declare(
@@ -214,15 +297,15 @@ _READ = (
 
         Exit codes: 0 printed, 2 bad input, 3 nothing was judged, 4 nothing can be installed.""",
         "convcheck history onnxruntime==1.16.0..1.31.1 onnx.Cast-19",
-        click.argument("releases", metavar="PACKAGE==FIRST..LAST"),
+        argument("releases", metavar="PACKAGE==FIRST..LAST"),
         selection_options,
-        click.option(
+        option(
             "--env-dir",
             "folder",
             metavar="DIR",
             help="Keep environments and reports here (default: the user's cache).",
         ),
-        click.option(
+        option(
             "--bisect",
             "cause",
             metavar="CAUSE",
@@ -243,8 +326,8 @@ _READ = (
 
         Exit codes: 0 written, 2 bad input.""",
         "convcheck site public ort.jsonl openvino.jsonl",
-        click.argument("folder", metavar="DIR"),
-        click.argument("reports", metavar="REPORT...", nargs=-1),
+        argument("folder", metavar="DIR"),
+        argument("reports", metavar="REPORT...", nargs=-1),
         calls=("read.site",),
     ),
 )
@@ -261,8 +344,8 @@ _DECIDE = (
         With --backend: 0 all casts are kept, 1 some are removed, 3 cannot be determined, 4 the
         backend did not start.""",
         "convcheck chain float64 float32 float16",
-        click.argument("types", metavar="[T1 T2 T3...]", nargs=-1, shell_complete=complete_types),
-        click.option(
+        argument("types", metavar="[T1 T2 T3...]", nargs=-1, shell_complete=complete_types),
+        option(
             "--spec",
             "name",
             metavar="SPEC",
@@ -270,7 +353,7 @@ _DECIDE = (
             help="The rules to use (default: the newest ONNX Cast).",
         ),
         WHERE,
-        click.option("--table", is_flag=True, help="Judge every chain of three types."),
+        option("--table", is_flag=True, help="Judge every chain of three types."),
         backend_option("Run the chain as a graph on NAME and report removed casts."),
         TIMEOUT,
         out_option(
@@ -292,16 +375,16 @@ _DECIDE = (
 
         Exit codes: 0 proved, 1 refuted, 2 bad input, 3 undecided, 4 no compiler or solver.""",
         "convcheck prove onnx.Cast-21/float32-to-bfloat16 kernel.c:f32_to_bf16",
-        click.argument("name", metavar="[CASE]", required=False, shell_complete=complete_specs),
-        click.argument("kernel", metavar="[FILE:NAME]", required=False),
+        argument("name", metavar="[CASE]", required=False, shell_complete=complete_specs),
+        argument("kernel", metavar="[FILE:NAME]", required=False),
         WHERE,
-        click.option(
+        option(
             "--map", "table", metavar="FILE", help='Prove each "CASE" = "FILE:NAME" of a TOML file.'
         ),
-        click.option("--cflags", metavar="FLAGS", help="More options of clang."),
-        click.option(
+        option("--cflags", metavar="FLAGS", help="More options of clang."),
+        option(
             "--solver",
-            type=click.Choice(["z3", "both"]),
+            type=Choice(["z3", "both"]),
             default="z3",
             help="both: Bitwuzla has to agree.",
         ),
@@ -318,18 +401,18 @@ _DECIDE = (
 
         Exit codes: 0 printed, 2 bad input.""",
         "convcheck model model.onnx --report ort.jsonl --report openvino.jsonl",
-        click.argument("file", metavar="FILE"),
-        click.option(
+        argument("file", metavar="FILE"),
+        option(
             "--report", "reports", metavar="FILE", multiple=True, help="Add results from this log."
         ),
-        click.option(
+        option(
             "--to",
             "backends",
             metavar="BACKEND",
             multiple=True,
             help="Use only the results of this backend.",
         ),
-        click.option("--data", metavar="FILE", help="Observed tensor values: an .npz file."),
+        option("--data", metavar="FILE", help="Observed tensor values: an .npz file."),
         JSON,
         calls=("decide.model",),
     ),
@@ -344,14 +427,14 @@ _DECIDE = (
         Exit codes: 0 written, 2 bad input.""",
         "convcheck export onnx.Cast-21 --to bfloat16 --as c --out conformance",
         selection_options,
-        click.option(
+        option(
             "--as",
             "form",
-            type=click.Choice(_EXPORTED),
+            type=Choice(_EXPORTED),
             required=True,
             help="Hex inputs, vector files, tensors, ONNX backend tests, or a suite.",
         ),
-        click.option(
+        option(
             "-o",
             "--out",
             metavar="DIR|FILE",
@@ -359,6 +442,7 @@ _DECIDE = (
         ),
         TIER,
         SEED,
+        calls=("write.export",),
     ),
 )
 
@@ -372,10 +456,10 @@ _WRITE = (
         "convcheck generate onnx.Cast-21 --tier boundary --out boundary",
         spec_arguments,
         EDGE_OR_BOUNDARY,
-        click.option(
+        option(
             "-o", "--out", metavar="DIR", help="Folder to write (default: the one that runs read)."
         ),
-        click.option("--check", is_flag=True, help="Write nothing; exit with 1 if files differ."),
+        option("--check", is_flag=True, help="Write nothing; exit with 1 if files differ."),
         SEED,
         calls=("write.generate",),
     ),
@@ -419,8 +503,8 @@ _WRITE = (
 
                 Exit codes: 0 the input ended, 2 a bad request, 4 the backend did not start.""",
                 "convcheck run --backend 'process:ssh pi convcheck backend serve ort'",
-                click.argument("backend", required=False, shell_complete=complete_backends),
-                click.option(
+                argument("backend", required=False, shell_complete=complete_backends),
+                option(
                     "--standalone",
                     is_flag=True,
                     help="Print a server in one file that needs only numpy and the runtime.",
@@ -437,7 +521,7 @@ _WRITE = (
                 Exit codes: 0 follows the protocol, 1 a violation, 4 the program did not start.""",
                 "convcheck backend probe --backend process:./mine onnx.Cast-21",
                 selection_options,
-                click.option(
+                option(
                     "--backend",
                     "address",
                     metavar="process:COMMAND",
@@ -453,7 +537,7 @@ _WRITE = (
                 `c` is a C program that includes `c-header`, the file convcheck.h for C99 and C++.
                 `python` needs only Python.""",
                 "convcheck backend example c-header > convcheck.h",
-                click.argument("which", type=click.Choice(["c", "c-header", "python"])),
+                argument("which", type=Choice(["c", "c-header", "python"])),
                 calls=("write.example",),
             ),
         ],

@@ -85,7 +85,7 @@ def _right_versions(catalog: Catalog, vectors: Vectors, answers: Answers) -> Ite
     for spec in catalog.specs.values():
         if spec.op == vectors.case.op and spec.id != vectors.case.spec:
             with suppress(SpecError, UsageError):
-                case = find_case(catalog, f"{spec.id}/{vectors.case.name}", None, None, ())
+                case = find_case(catalog, f"{spec.id}/{vectors.case.name}")
                 if _judged_as(spec, case, vectors, answers).verdict in RIGHT:
                     yield spec.id
 

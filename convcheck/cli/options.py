@@ -5,13 +5,15 @@ import functools
 import os
 import re
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 import click
+from click import Choice, IntRange, argument, option
 from click.shell_completion import CompletionItem
 
 from convcheck.cli.outputs import GITHUB, Output, check_outputs, named, out_option, progress_option
@@ -90,28 +92,24 @@ SECONDS = _Seconds(0.1, 86_400.0)
 
 
 def _completer(
-    names: "Callable[[Catalog], list[str]]",
+    names: Callable[[], Iterable[str]],
 ) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem]]:
     def complete(
         context: click.Context, parameter: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
-        found = names(catalog(decided=False))
-        return [CompletionItem(name) for name in found if name.startswith(incomplete)]
+        return [CompletionItem(name) for name in names() if name.startswith(incomplete)]
 
     return complete
 
 
-def complete_backends(
-    context: click.Context, parameter: click.Parameter, incomplete: str
-) -> list[CompletionItem]:
-    """Complete the name of an installed backend."""
-    from convcheck.backends.protocol import backend_names
-
-    return [CompletionItem(name) for name in backend_names() if name.startswith(incomplete)]
+def _types() -> Iterable[str]:
+    types = catalog(decided=False).types
+    return [*types.types, *types.sets]
 
 
-complete_specs = _completer(lambda c: list(c.specs))
-complete_types = _completer(lambda c: [*c.types.types, *c.types.sets])
+complete_backends = _completer(lambda: resolve_name("convcheck.backends.protocol:backend_names")())
+complete_specs = _completer(lambda: catalog(decided=False).specs)
+complete_types = _completer(_types)
 
 
 def _keep(context: click.Context, option: click.Parameter, folders: tuple[str, ...]) -> None:
@@ -119,37 +117,36 @@ def _keep(context: click.Context, option: click.Parameter, folders: tuple[str, .
 
 
 def _colour(context: click.Context, option: click.Parameter, when: str | None) -> None:
-    if when in ("always", "never"):
-        name, other = (
-            ("FORCE_COLOR", "NO_COLOR") if when == "always" else ("NO_COLOR", "FORCE_COLOR")
-        )
-        os.environ[name] = "1"
-        os.environ.pop(other, None)
+    variables = {"always": "FORCE_COLOR", "never": "NO_COLOR"}
+    if when in variables:
+        for name in variables.values():
+            os.environ.pop(name, None)
+        os.environ[variables[when]] = "1"
 
 
 # They stand before a command or after it. Help lists them by name.
 GLOBAL_OPTIONS = (
-    click.option("--specs", multiple=True, metavar="DIR", expose_value=False, callback=_keep),
-    click.option(
+    option("--specs", multiple=True, metavar="DIR", expose_value=False, callback=_keep),
+    option(
         "--color",
         metavar="WHEN",
-        type=click.Choice(["auto", "always", "never"]),
+        type=Choice(["auto", "always", "never"]),
         expose_value=False,
         callback=_colour,
     ),
     progress_option,
 )
-spec_arguments = click.argument(
+spec_arguments = argument(
     "patterns", nargs=-1, metavar="[SPEC|CASE]...", shell_complete=complete_specs
 )
 
 
 def backend_option(text: str) -> Option:
     """Return the option for one backend."""
-    return click.option("--backend", metavar="NAME", shell_complete=complete_backends, help=text)
+    return option("--backend", metavar="NAME", shell_complete=complete_backends, help=text)
 
 
-backends_option = click.option(
+backends_option = option(
     "--backend",
     "backends",
     multiple=True,
@@ -158,37 +155,33 @@ backends_option = click.option(
     help="Test ort, process:COMMAND, … (repeatable).",
 )
 _BETWEEN = "Convert between these types."
-SOURCE = click.option("--from", "source", metavar="T", shell_complete=complete_types, help=_BETWEEN)
-TARGET = click.option("--to", "target", metavar="T", shell_complete=complete_types, help=_BETWEEN)
-WHERE = click.option(
-    "--where", multiple=True, metavar="NAME=VALUE", help="With this attribute value."
-)
+SOURCE = option("--from", "source", metavar="T", shell_complete=complete_types, help=_BETWEEN)
+TARGET = option("--to", "target", metavar="T", shell_complete=complete_types, help=_BETWEEN)
+WHERE = option("--where", multiple=True, metavar="NAME=VALUE", help="With this attribute value.")
 JSON = out_option("json", text="Write JSON to FILE.json (- is stdout).")
-VERBOSE = click.option("--verbose", "-v", is_flag=True, help="Show all details.")
-JOBS = click.option(
+VERBOSE = option("--verbose", "-v", is_flag=True, help="Show all details.")
+JOBS = option(
     "--jobs",
     "-j",
     metavar="N",
-    type=click.IntRange(1),
+    type=IntRange(1),
     help="Worker processes (default: one per core).",
 )
-TIMEOUT = click.option(
+TIMEOUT = option(
     "--timeout",
     metavar="SECONDS",
     type=SECONDS,
     default=30.0,
     help="Limit of one backend call (default: 30).",
 )
-SEED = click.option(
-    "--seed", metavar="N", type=click.IntRange(0), default=0, help="Seed of the random inputs."
-)
+SEED = option("--seed", metavar="N", type=IntRange(0), default=0, help="Seed of the random inputs.")
 
 
 def _tier(*names: str) -> Option:
-    return click.option(
+    return option(
         "--tier",
         metavar="TIER",
-        type=click.Choice(names),
+        type=Choice(names),
         default="edge",
         help=f"Inputs: {', '.join(names[:-1])} or {names[-1]}.",
     )
@@ -207,8 +200,8 @@ def _packed(name: str, make: Call, *options: Option) -> Option:
 
         command: Call = gather
         before = len(getattr(function, "__click_params__", ()))
-        for option in reversed(options):
-            command = option(command)
+        for one in reversed(options):
+            command = one(command)
         added: list[click.Parameter] = command.__click_params__[before:]  # type: ignore[attr-defined]
         names = [str(parameter.name) for parameter in reversed(added)]
         return command
@@ -235,13 +228,13 @@ selection_options = _packed(
     "selection",
     selection_of,
     spec_arguments,
-    click.option("--from", "sources", multiple=True, metavar="T", shell_complete=complete_types,
+    option("--from", "sources", multiple=True, metavar="T", shell_complete=complete_types,
                  help=_ONLY_TYPES),
-    click.option("--to", "targets", multiple=True, metavar="T", shell_complete=complete_types,
+    option("--to", "targets", multiple=True, metavar="T", shell_complete=complete_types,
                  help=_ONLY_TYPES),
-    click.option("--where", multiple=True, metavar="NAME=VALUE",
+    option("--where", multiple=True, metavar="NAME=VALUE",
                  help="Only with this attribute value."),
-    click.option("--case", "-k", "globs", multiple=True, metavar="GLOB",
+    option("--case", "-k", "globs", multiple=True, metavar="GLOB",
                  help="Only cases whose id matches the glob."),
 )  # fmt: skip
 
@@ -255,7 +248,7 @@ def report_files(function: Call) -> Call:
         left = tuple(word for word in patterns if word not in files)
         return function(files=tuple(dict.fromkeys(files)), patterns=left, **given)
 
-    return click.argument("path", metavar="FILE...")(call)
+    return argument("path", metavar="FILE...")(call)
 
 
 @dataclass(frozen=True)
@@ -291,30 +284,28 @@ run_options = _packed(
     "options",
     RunOptions,
     TIER,
-    click.option(
+    option(
         "--level",
         metavar="LEVEL",
         default="disputed",
-        type=click.Choice(["normative", "implied", "disputed"]),
+        type=Choice(["normative", "implied", "disputed"]),
         help="Fail on rules of LEVEL (disputed) and above.",
     ),
     JOBS,
     TIMEOUT,
     SEED,
-    click.option("--inputs", metavar="FILE", help="Test the hex bit patterns in FILE."),
-    click.option(
+    option("--inputs", metavar="FILE", help="Test the hex bit patterns in FILE."),
+    option(
         "--samples",
         callback=_samples,
         default="0",
         metavar="N",
         help="Add N inputs per 64-bit type (boundary).",
     ),
-    click.option("--executor", metavar="URL"),
-    click.option(
-        "--consistency", is_flag=True, help="Vary positions, lengths and backend options."
-    ),
-    click.option("--no-causes", is_flag=True, help="Do not search for the causes of failures."),
-    click.option("--require", metavar="NAME", help="Test the cases of a requirement set."),
+    option("--executor", metavar="URL"),
+    option("--consistency", is_flag=True, help="Vary positions, lengths and backend options."),
+    option("--no-causes", is_flag=True, help="Do not search for the causes of failures."),
+    option("--require", metavar="NAME", help="Test the cases of a requirement set."),
 )
 
 
@@ -330,7 +321,7 @@ def _part(
     return index, of
 
 
-shard_option = click.option(
+shard_option = option(
     "--shard",
     "part",
     metavar="K/N",
@@ -360,6 +351,12 @@ def _reports(known: str | None, outputs: tuple[Output, ...], verbose: bool, quie
     if verbose and quiet:
         raise UsageError("--verbose and --quiet", hint="choose one")
     return Reports(outputs, known, verbose, quiet)
+
+
+def refuse_given(options: Mapping[str, object], why: str, hint: str) -> None:
+    """Raise UsageError for the first option with a value."""
+    if option := next((name for name, value in options.items() if value), None):
+        raise UsageError(f"{option} {why}", hint=hint.format(option))
 
 
 def source_date() -> datetime | None:
@@ -393,13 +390,13 @@ _DETAIL = "Print every case, or only failures."
 report_options = _packed(
     "reports",
     _reports,
-    click.option("--known", metavar="FILE", help="Excuse the failures that FILE lists."),
+    option("--known", metavar="FILE", help="Excuse the failures that FILE lists."),
     out_option(
         *FORMATS,
         GITHUB,
         text="Write FILE.jsonl (the log), .html, .md, .xml (JUnit) or - (stdout); "
         "github: annotates.",
     ),
-    click.option("--verbose", "-v", is_flag=True, help=_DETAIL),
-    click.option("--quiet", "-q", is_flag=True, help=_DETAIL),
+    option("--verbose", "-v", is_flag=True, help=_DETAIL),
+    option("--quiet", "-q", is_flag=True, help=_DETAIL),
 )

@@ -61,9 +61,8 @@ def prove_one(name: str, where: str, timeout: float = 30.0) -> tuple[bool, str]:
     loaded = catalog()
     [pair] = _pairs(loaded, name, where, (), None, None)
     found = _told(loaded, *pair, timeout, both=False)
-    return found.proof.verdict == "proved", "\n".join(
-        plain_lines(proof_blocks(found, True), MAX_WIDTH)
-    )
+    page = plain_lines(proof_blocks(found, True), MAX_WIDTH)
+    return found.proof.verdict == "proved", "\n".join(page)
 
 
 def _pairs(

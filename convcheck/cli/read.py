@@ -4,7 +4,6 @@ import contextlib
 import gc
 import hashlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -24,7 +23,6 @@ from convcheck.files import write_whole
 from convcheck.history.environments import (
     NotInstalledError,
     Release,
-    Wanted,
     environments_folder,
     find_releases,
     made_environment,
@@ -176,10 +174,6 @@ def site(folder: str, reports: Sequence[str]) -> int:
 NOTHING, INTERRUPTED = 3, 130
 
 
-class _StoppedError(Exception):
-    """Ctrl-C was pressed during a release."""
-
-
 def history(
     releases: str,
     selection: Selection,
@@ -198,63 +192,54 @@ def history(
         raise UsageError(f"there is no cause {cause!r}", hint=hint)
     options, cases = RunOptions(jobs, timeout), selected(loaded, selection, [wanted.runtime])
     asking = Asking(cases, corpus_of_run(loaded, options, cases), options)
-    work = _HistoryWork(wanted, loaded, asking, environments_folder(folder))
+    kept = environments_folder(folder)
+    reports = kept / "reports" / _digest(loaded, asking)
+
+    def ask(release: Release) -> AskedRelease:
+        path = reports / f"{wanted.package}-{release.version}.json"
+        if path.is_file():
+            return AskedRelease(release, read(str(path), loaded.types.types))
+        say(f"{wanted.package} {release}", err=True)
+        try:
+            python = made_environment(wanted, release, kept)
+            run = asking.ask(f"env:{python}:{wanted.runtime}")
+        except (NotInstalledError, UnavailableError) as error:
+            return AskedRelease(release, None, str(error).replace("\n", "; "))
+        if run.interrupted:
+            raise KeyboardInterrupt
+        write_whole(path, text(run).encode(), folders=True)
+        return AskedRelease(release, run)
+
     found = find_releases(wanted)
     try:
         if not cause:
-            return _tell(work, found, outputs)
-        bisected = bisect(found, lambda release: _ask(work, release), cause)
+            asked = [ask(release) for release in found]
+            say(f"{wanted}: {plural(len(asked), 'release')}, {plural(len(cases), 'case')}, "
+                "edge inputs")  # fmt: skip
+            return _tell(asked, reports, outputs)
+        bisected = bisect(found, ask, cause)
         put(bisected_page(bisected, cause))
         return 0 if bisected.between else NOTHING
-    except (_StoppedError, KeyboardInterrupt):
+    except KeyboardInterrupt:
         signals.handled()
-        say(f"the same command goes on from {work.reports}", err=True)
+        say(f"the same command goes on from {reports}", err=True)
         return INTERRUPTED
 
 
-@dataclass(frozen=True)
-class _HistoryWork:
-    wanted: Wanted
-    loaded: Catalog
-    asking: Asking
-    folder: Path
-
-    @property
-    def reports(self) -> Path:
-        cases, corpus = self.asking.cases, self.asking.corpus
-        asked = [*map(str, corpus.digests(cases)), *(case.id for case in cases)]
-        causes = [file.text for file in cause_files(self.loaded)]
-        text = "\n".join((__version__, SERVER.read_text("utf-8"), *asked, *causes))
-        return self.folder / "reports" / hashlib.sha256(text.encode()).hexdigest()[:12]
+def _digest(loaded: Catalog, asking: Asking) -> str:
+    asked = [*map(str, asking.corpus.digests(asking.cases)), *(case.id for case in asking.cases)]
+    causes = [file.text for file in cause_files(loaded)]
+    text = "\n".join((__version__, SERVER.read_text("utf-8"), *asked, *causes))
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
-def _ask(work: _HistoryWork, release: Release) -> AskedRelease:
-    path = work.reports / f"{work.wanted.package}-{release.version}.json"
-    if path.is_file():
-        return AskedRelease(release, read(str(path), work.loaded.types.types))
-    say(f"{work.wanted.package} {release}", err=True)
-    try:
-        python = made_environment(work.wanted, release, work.folder)
-        address = f"env:{python}:{work.wanted.runtime}"
-        run = work.asking.ask(address)
-    except (NotInstalledError, UnavailableError) as error:
-        return AskedRelease(release, None, str(error).replace("\n", "; "))
-    if run.interrupted:
-        raise _StoppedError
-    write_whole(path, text(run).encode(), folders=True)
-    return AskedRelease(release, run)
-
-
-def _tell(work: _HistoryWork, releases: Sequence[Release], outputs: tuple[Output, ...]) -> int:
-    asked = [_ask(work, release) for release in releases]
+def _tell(asked: Sequence[AskedRelease], reports: Path, outputs: tuple[Output, ...]) -> int:
     found = history_of(asked)
-    count, cases = plural(len(asked), "release"), plural(len(work.asking.cases), "case")
-    say(f"{work.wanted}: {count}, {cases}, edge inputs")
-    if not any(release.date for release in releases):
+    if not any(one.release.date for one in asked):
         say("the package index has no dates")
     texts = ((one.path, lambda: json_text(found.document, "causes")) for one in outputs)
     show(lambda whole: history_page(found), *texts)
-    say(f"\nreports: {work.reports}")
+    say(f"\nreports: {reports}")
     judged = {"pass", "tolerated", "fail", "refused", "crashed", "inconsistent"}
     if any(one.verdict in judged for run in found.runs.values() for one in run.cases):
         return 0

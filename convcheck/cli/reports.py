@@ -1,24 +1,35 @@
-"""`convcheck report`, and the reports of other commands."""
+"""`convcheck report` and `known`, and the reports of other commands."""
 
 import gc
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple
 from datetime import date
 from functools import partial
 
-from convcheck.cli.options import Reports, catalog, source_date
+from convcheck.cli.options import Reports, catalog, refuse_given, source_date
 from convcheck.cli.outputs import GITHUB, check_outputs, named, path_of, show, tracked
-from convcheck.documents.decode import read_each
+from convcheck.documents.decode import read, read_each
 from convcheck.documents.encode import text_of_several
 from convcheck.errors import UsageError
-from convcheck.gate.baseline import KnownList, hold, read_known, released
+from convcheck.files import write_text
+from convcheck.gate.baseline import (
+    KnownList,
+    Written,
+    baseline,
+    hold,
+    read_known,
+    released,
+    updated,
+)
+from convcheck.gate.problems import is_judged
 from convcheck.judge.result import RunResult, Timing
 from convcheck.plan.diff import check_comparable
 from convcheck.plan.merge import merge_shards
 from convcheck.plan.runner import Turn
 from convcheck.plan.select import excerpt_of, of_cause, of_finding
 from convcheck.plan.selection import Selection
-from convcheck.records import replace
+from convcheck.records import grouped, replace
 from convcheck.report.blocks import Block
 from convcheck.report.document import Document, environment
 from convcheck.report.draw import terminal
@@ -31,6 +42,7 @@ from convcheck.rules.cases import cases
 from convcheck.rules.load import Catalog, data_dir
 from convcheck.rules.model import Level
 from convcheck.rules.types import Types
+from convcheck.streams import plural, say
 from convcheck.survey.view import Survey
 from convcheck.vectors.corpus import open_corpus
 
@@ -89,10 +101,9 @@ def _exit_code(result: RunResult) -> int:
 
 def refuse_what_is_of_one(reports: Reports, others: Mapping[str, object], of: str) -> None:
     """Raise UsageError for options of one run only. `of` names the repeated argument."""
+    hint = "one at a time; side by side only the terminal and a log (-o FILE.jsonl) are written"
     given = {"--known": reports.known, **others, **reports.besides_log}
-    if option := next((name for name, value in given.items() if value), None):
-        hint = "one at a time; side by side only the terminal and a log (-o FILE.jsonl) are written"
-        raise UsageError(f"{option} works with one {of} only", hint=hint)
+    refuse_given(given, f"works with one {of} only", hint)
 
 
 def show_side_by_side(turns: Sequence[Turn], reports: Reports) -> int:
@@ -142,8 +153,8 @@ def main(
         raise UsageError(f"-o {log} of a part of a run", hint=hint)
     loaded = catalog()
     each = tracked(files, "read", "report")
-    read = [(f, run) for f in each for run in read_each(f, loaded.types.types, surveys=True)]
-    runs = _merged(loaded, read)
+    found = [(f, run) for f in each for run in read_each(f, loaded.types.types, surveys=True)]
+    runs = _merged(loaded, found)
     if any(run.survey for _, run in runs):
         return _show_survey(runs, reports, loaded)
     if len(runs) > 1:
@@ -165,9 +176,7 @@ def _merged(loaded: Catalog, runs: list[tuple[str, RunResult]]) -> list[tuple[st
     of = {run.shard.of for _, run in runs if run.shard}
     if of and (len(runs) > 1 or of == {1}):
         corpus = open_corpus(loaded, "exhaustive", 0, data_dir("vectors"))
-        sides: dict[str, list[tuple[str, RunResult]]] = {}
-        for name, run in runs:
-            sides.setdefault(run.backend.address, []).append((name, released(run)))
+        sides = grouped((run.backend.address, (name, released(run))) for name, run in runs)
         return [("-", merge_shards(side, corpus.conversion)) for side in sides.values()]
     for path, run in runs[1:]:
         check_comparable(runs[0][1], run, (runs[0][0], path))
@@ -193,3 +202,57 @@ def _named(runs: Sequence[tuple[str, RunResult]]) -> list[Turn]:
     ]
     both = zip(runs, named, strict=True)
     return [Turn(backend.address, replace(run, backend=backend)) for (_, run), backend in both]
+
+
+def known(out: str, report: str, update: bool, prune: bool) -> int:
+    """Write or update a list of known failures."""
+    loaded = catalog()
+    if update and prune:
+        raise UsageError("--update and --prune", hint="--update includes what --prune does")
+    if not (update or prune) and os.path.isfile(out):
+        hint = "--update brings it up to date; --prune removes what no longer holds"
+        raise UsageError(f"{out} already exists", hint=hint)
+    check_outputs({"FILE": out}, {"the report": report})
+    result = read(report, loaded.types.types)
+    if result.interrupted or result.ended_early or result.shard:
+        hint = "`convcheck report` puts the shards together" if result.shard else "run it again"
+        raise UsageError(f"{report} has only a part of a run", hint=hint)
+    if result.own_inputs:
+        hint = "report a run without --inputs"
+        raise UsageError("a list is for the inputs of a tier, not for your own", hint=hint)
+    if not any(map(is_judged, result.cases)):
+        say("nothing was judged, and nothing written", err=True)
+        return NOTHING
+    write_list(result, loaded, out, update, prune)
+    return 0
+
+
+def write_list(
+    result: RunResult, loaded: Catalog, out: str, update: bool, prune: bool = False
+) -> None:
+    """Write or update a list, and print changes."""
+    if update or prune:
+        listed = read_known(out, loaded)
+        written = updated(result, listed, every_id(loaded), date.today(), prune)
+    else:
+        written = baseline(result)
+    write_text(written.text, out)
+    for line in _said(written):
+        say(line, err=True)
+
+
+def _said(written: Written) -> list[str]:
+    kinds = {"new": written.new, "changed": written.changed, "narrowed": written.narrowed,
+             "removed": written.removed}  # fmt: skip
+    done = ", ".join(f"{count} {kind}" for kind, count in kinds.items() if count)
+    lines = [f"{plural(written.entries, 'entry', 'entries')}: {done or 'nothing changed'}"]
+    if written.judged:
+        cases = plural(written.judged, "case")
+        lines.append(f"{cases} judged: a run with this list fails if one of them is declined")
+    if written.late:
+        entries, places = plural(len(written.late), "entry", "entries"), map(str, written.late)
+        lines.append(f"{entries} past the date until which it holds: {', '.join(places)}")
+    if written.partly:
+        entries = plural(written.partly, "entry", "entries")
+        lines.append(f"{entries} left alone: the run has only some of the cases")
+    return lines

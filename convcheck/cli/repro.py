@@ -90,7 +90,7 @@ def _named(words: tuple[str, ...], report: str | None, cause: str | None) -> tup
 
 
 def _asked(loaded: Catalog, name: str, backend: str, finding: str, timeout: float) -> Witness:
-    case = find_case(loaded, name, None, None, ())
+    case = find_case(loaded, name)
     with progress(1, f"ask {backend}"):
         found = ask_case(backend, loaded.specs[case.spec], _vectors(loaded, case), timeout)
     chosen = _chosen(found.groups, case, finding)
@@ -105,9 +105,8 @@ def _explained(loaded: Catalog, result: RunResult, cause: str) -> Witness:
     every = gathered(result.cases, result.causes).explanations
     answers = dict(zip((one.causes for one in every), wrong_answers(every), strict=True))
     shown, group, example = answers[found.causes]
-    witness = _witness(
-        loaded, result, _own_case(loaded, shown), replace(group, examples=(example,))
-    )
+    only = replace(group, examples=(example,))
+    witness = _witness(loaded, result, _own_case(loaded, shown), only)
     cases = plural(len(found.cases), "case")
     said = f"{said_of(found.causes)} (it gives every answer of {cases} of the run)"
     return replace(witness, cause=said)
@@ -121,7 +120,7 @@ def _reported(loaded: Catalog, result: RunResult, path: str, name: str, finding:
     wanted = name or shown_example(result, finding)[0].id
     cases = {one.case.id: one for one in result.cases}
     its = cases.get(wanted)
-    case = _own_case(loaded, its.case) if its else find_case(loaded, wanted, None, None, ())
+    case = _own_case(loaded, its.case) if its else find_case(loaded, wanted)
     its = its or cases.get(case.id)
     if its is None:
         said = f"{path} does not have the case {case.id}"
@@ -168,4 +167,4 @@ def _vectors(loaded: Catalog, case: Case) -> Vectors:
 def _own_case(loaded: Catalog, case: Case) -> Case:
     if case.is_pair:
         return own_pair(loaded, case)
-    return own_chain(loaded, case) if case.hops else find_case(loaded, case.id, None, None, ())
+    return own_chain(loaded, case) if case.hops else find_case(loaded, case.id)

@@ -20,8 +20,7 @@ from convcheck.cli.asking import (
     kept_until_done,
     selected,
 )
-from convcheck.cli.known import write_list
-from convcheck.cli.options import ANSWERS, Reports, RunOptions, catalog
+from convcheck.cli.options import ANSWERS, Reports, RunOptions, catalog, refuse_given
 from convcheck.cli.outputs import check_outputs, named, tracked
 from convcheck.cli.reports import (
     INTERRUPTED,
@@ -30,6 +29,7 @@ from convcheck.cli.reports import (
     refuse_what_is_of_one,
     show_side_by_side,
     show_survey,
+    write_list,
     write_reports,
 )
 from convcheck.documents.journal import Journal
@@ -56,7 +56,7 @@ from convcheck.plan.select import select_of, select_specs, type_names
 from convcheck.plan.selection import Selection
 from convcheck.pool.local import worth_workers
 from convcheck.pool.process import start_ahead
-from convcheck.records import replace
+from convcheck.records import grouped, replace
 from convcheck.rules.load import Catalog, data_dir
 from convcheck.rules.model import Case, Spec
 from convcheck.rules.requirements import named_requirements
@@ -75,8 +75,7 @@ def _chains_of_run(
         raise UsageError("--chains works with one --backend", hint="--chains --backend ort")
     given = {"--inputs": options.inputs, "--samples": options.samples,
              "--consistency": options.consistency}  # fmt: skip
-    if other := next((name for name, value in given.items() if value), None):
-        raise UsageError(f"{other} does not go with --chains", hint=f"leave out {other}")
+    refuse_given(given, "does not go with --chains", "leave out {}")
     if options.tier == "exhaustive":
         hint = "--tier boundary asks every chain of which some input tells"
         raise UsageError("--chains has no tier exhaustive", hint=hint)
@@ -261,9 +260,7 @@ def _dry_run(asking: Asking) -> int:
     values = Counter[Case]()
     for unit in plan:
         values[unit.case] += unit.span.count if unit.span else asking.corpus.count(unit.case)
-    counts: dict[tuple[str, bool], list[int]] = {}
-    for case, number in values.items():
-        counts.setdefault((case.spec, case.whole_calls), []).append(number)
+    counts = grouped(((case.spec, case.whole_calls), n) for case, n in values.items())
     width = max(map(len, [*(spec for spec, _ in counts), "would ask"]))
     for (spec, whole), asked in counts.items():
         questions = plural(sum(asked), "call" if whole else "value")
@@ -329,9 +326,8 @@ def _survey(
              "--require": options.require,
              "--inputs": options.inputs, "--samples": options.samples,
              "--consistency": options.consistency}  # fmt: skip
-    if option := next((name for name, value in given.items() if value), None):
-        hint = "what is open is printed, and written to -o FILE.jsonl"
-        raise UsageError(f"{option} does not go with --open", hint=hint)
+    hint = "what is open is printed, and written to -o FILE.jsonl"
+    refuse_given(given, "does not go with --open", hint)
     if not backends:
         raise UsageError("which backends?", hint="--backend ort; see `convcheck show backends`")
     kept = {one: f"{resume}.{n}" for n, one in enumerate(dict.fromkeys(backends), 1) if resume}

@@ -65,9 +65,8 @@ def _has(source: DType) -> str:
 def vectors_of(spec: Spec, case: Case, values: Sequence[str]) -> tuple[VectorSet, list[str]]:
     """Return vectors of inputs, and notes on inexact ones."""
     bits, notes = read_values(case.inputs[0], values)
-    return VectorSet(
-        case, (bits,), evaluate(spec, case, bits), "sampled", form_decision(spec)
-    ), notes
+    expected = evaluate(spec, case, bits)
+    return VectorSet(case, (bits,), expected, "sampled", form_decision(spec)), notes
 
 
 def given_call(

@@ -188,7 +188,7 @@ class _Changes:
             if earlier is None:
                 self.added[name] = self.added.get(name, 0) + 1
             elif _answers(earlier) != _answers(line):
-                rule = head["rules"][_rule_of(line)]
+                rule = head["rules"][_fields(line)["rule"]]
                 self.changed.append(
                     {"id": vector_id(name, line), "case": name, "input": json.loads(_input(line)),
                      "old": _answers(earlier), "new": _answers(line),
@@ -216,10 +216,6 @@ def _fields(line: str) -> Mapping[str, Any]:
 
 def _input(line: str) -> str:
     return _dense(_fields(line)["input"])
-
-
-def _rule_of(line: str) -> int:
-    return int(_fields(line)["rule"])
 
 
 def _answers(line: str) -> list[Any]:

@@ -46,7 +46,7 @@ from convcheck.judge.result import (
     not_asked,
 )
 from convcheck.judge.tally import finish_whole, named, unsupported
-from convcheck.records import replace
+from convcheck.records import grouped, replace
 from convcheck.rules.model import LEVELS
 from convcheck.semantics import expected as pattern
 from convcheck.semantics.expected import CallReading, Decision, ExpectedCall
@@ -74,10 +74,9 @@ class JudgedCall:
 def _entries(
     calls: CallSet, answers: Answers, judged: Mapping[int, JudgedCall], show_all: bool
 ) -> dict[Key, TallyEntry]:
-    members: dict[Key, list[int]] = {}
-    for i, one in judged.items():
-        key = Key(one.row, BY_CALL, one.sort, one.kind, named=one.named)
-        members.setdefault(key, []).append(i)
+    members = grouped(
+        (Key(one.row, BY_CALL, one.sort, one.kind, named=one.named), i) for i, one in judged.items()
+    )
     entries = {key: TallyEntry(len(found)) for key, found in members.items()}
     for key, found in members.items():
         if key.sort == RIGHT and not key.named and not show_all:
@@ -96,26 +95,21 @@ def _entries(
 
 def judged_call(calls: CallSet, answers: Answers, i: int) -> JudgedCall:
     """Judge the answer to call `i`."""
-    expected, state = calls.expected[i], answers.state[i]
+    expected, state, got = calls.expected[i], answers.state[i], answers.got[i]
+    free, said = _free(expected), answers.messages.get(i, "")
+    sort, kind, named = "undefined", "", ""
     if state == CRASHED:
-        said = answers.messages.get(i, "")
-        return JudgedCall("crashed", said, expected.readings[0], expected.row)
-    if state == REFUSED:
-        first = expected.readings[0]
-        due = [r for r in expected.readings if r.pattern == pattern.REFUSED]
-        if _free(expected) or calls.case.refusal:
-            return JudgedCall("undefined", "refused", first, expected.row)
-        if not due:
-            return JudgedCall("refused", "refused", first, expected.row)
-        everywhere = len(due) == len(expected.readings)
-        return JudgedCall(RIGHT, "", first, expected.row, "" if everywhere else due[0].name)
-    if state == LOST:
-        sort, kind = ("undefined", "raised") if _free(expected) else ("error", answers.messages[i])
-        return JudgedCall(sort, kind, expected.readings[0], expected.row)
-    got = answers.got[i]
-    assert got is not None  # noqa: S101
-    if _free(expected):
-        return JudgedCall("undefined", "", expected.readings[0], expected.row)
+        sort, kind = "crashed", said
+    elif state == REFUSED and (free or calls.case.refusal):
+        kind = "refused"
+    elif state == REFUSED:
+        due = [r.name for r in expected.readings if r.pattern == pattern.REFUSED]
+        sort, kind = (RIGHT, "") if due else ("refused", "refused")
+        named = due[0] if 0 < len(due) < len(expected.readings) else ""
+    elif state == LOST:
+        sort, kind = ("undefined", "raised") if free else ("error", said)
+    if free or got is None or state in (CRASHED, REFUSED, LOST):
+        return JudgedCall(sort, kind, expected.readings[0], expected.row, named)
     one, among = _of_answer(calls.decisions, expected, got), calls.among
     if not (isinstance(got, Outputs) and one.sort == "fail" and one.wrong):
         return one
@@ -157,9 +151,8 @@ def _free(expected: ExpectedCall) -> bool:
 def _leaves_open(reading: CallReading) -> bool:
     if reading.pattern != pattern.EXACT:
         return reading.pattern == pattern.UNDEFINED
-    free = [(due.patterns == pattern.UNDEFINED).all() and due.patterns.size for due in
-            reading.outputs]  # fmt: skip
-    return bool(free) and all(free)
+    patterns = [due.patterns for due in reading.outputs]
+    return bool(patterns) and all(p.size and (p == pattern.UNDEFINED).all() for p in patterns)
 
 
 def _hash(calls: CallSet, answers: Answers, i: int) -> int:

@@ -34,7 +34,7 @@ _FORM = frozenset(
 
 
 def example_of(
-    inputs: Sequence[Bits], reading: Reading, i: int, got: Word | None, message: str = ""
+    inputs: Sequence[Bits], reading: Reading, i: int, got: Word | None, message: str
 ) -> Example:
     """Return an example of element `i`."""
     words = tuple(entry_word(tensor[i]) for tensor in inputs)
@@ -138,13 +138,14 @@ def strips_due(reading: CallReading, first: int) -> tuple[Strip, ...]:
 
 
 def strip(
-    name: str, fmt: Format | None, bits: Bits, first: int, patterns: Bits | None = None
-) -> Strip:
-    """Return an excerpt of a tensor from element `first` on."""
-    part = slice(first, first + _SHOWN)
+    name: str, fmt: Format | None, bits: Bits, first: int, patterns: Bits | None = None,
+    most: int = _SHOWN,
+) -> Strip:  # fmt: skip
+    """Return an excerpt of a tensor, `most` elements from `first` on. Patterns are words in <>."""
+    part = slice(first, first + most)
     words = [entry_word(code) for code in bits.reshape(-1)[part]]
     if patterns is not None:
-        said = zip(words, patterns[part].tolist(), strict=True)
+        said = zip(words, patterns.reshape(-1)[part].tolist(), strict=True)
         words = [w if p == EXACT else f"<{PATTERNS[p]}>" for w, p in said]
     return Strip(TypeName(name, fmt), bits.shape, first, tuple(words))
 

@@ -1,7 +1,7 @@
 """Name the kind of error of wrong answers. Failures are grouped by it."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,23 +54,19 @@ def named_kinds(fmt: Format, due: Bits, patterns: NDArray[np.uint8], got: Bits) 
     if isinstance(fmt, Bool):
         kinds[got == 1] = "True instead of False"
     elif isinstance(fmt, Int):
-        _integer_kinds(kinds, fmt, _codes(due), _codes(got))
+        _integer_kinds(kinds, fmt, cast(Codes, due), cast(Codes, got))
     elif isinstance(fmt, Float):
-        _float_kinds(kinds, fmt, _codes(due), patterns, _codes(got))
+        _float_kinds(kinds, fmt, cast(Codes, due), patterns, cast(Codes, got))
     kinds[patterns == REFUSED] = "an answer instead of a refusal"
     return kinds
-
-
-def _codes(bits: Bits) -> NDArray[np.unsignedinteger[Any]]:
-    return np.asarray(bits)
 
 
 def errors_of(fmt: Format, due: Bits, got: Bits) -> NDArray[np.float64]:
     """Return the rough error of each answer in steps of the format."""
     if isinstance(fmt, Text):
         return np.zeros(len(got))
-    far = np.abs(rough_indices(fmt, _codes(due)) - rough_indices(fmt, _codes(got)))
-    return far.astype(np.float64, copy=False)
+    mine, others = (rough_indices(fmt, cast(Codes, one)) for one in (due, got))
+    return np.abs(mine - others).astype(np.float64, copy=False)
 
 
 def _integer_kinds(kinds: Kinds, fmt: Int, due: Codes, got: Codes) -> None:

@@ -125,9 +125,8 @@ def difference(reading: CallReading, got: Returned) -> Difference | None:
         kind = f"{plural(len(shapes), 'output')} instead of {len(reading.outputs)}"
         return Difference(kind, (3, 0, 0))
     if len(got.types) != len(shapes):
-        return Difference(
-            f"{plural(len(shapes), 'output')} of {plural(len(got.types), 'type')}", (3, 0, 0)
-        )
+        kind = f"{plural(len(shapes), 'output')} of {plural(len(got.types), 'type')}"
+        return Difference(kind, (3, 0, 0))
     for output, due in enumerate(reading.outputs):
         name, shape = got.types[output], shapes[output]
         if name != due.dtype.name:

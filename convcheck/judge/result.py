@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from datetime import datetime
+from math import prod
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, cast, get_args
 
 from msgspec import Meta
@@ -115,6 +116,11 @@ class Strip(Record, frozen=True):
     def format(self) -> Format | None:
         """The format of the type, None if no spec has it."""
         return self.type.fmt
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all elements are shown."""
+        return len(self.words) == prod(self.shape)
 
 
 class CallExample(Record, frozen=True, tag_field="asked", tag="call"):

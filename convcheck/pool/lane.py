@@ -313,9 +313,8 @@ class _LaneReplayer:
     def _count(self, death: Death, seconds: float) -> None:
         self.how, self.hung = death.how, death.timed_out
         self.seconds = self.lane.queue.took(self.job.case, seconds)
-        self.count, self.of_case = self.lane.queue.died(
-            self.job, TIME_OUT if death.timed_out else 1
-        )
+        cost = TIME_OUT if death.timed_out else 1
+        self.count, self.of_case = self.lane.queue.died(self.job, cost)
 
     @property
     def spent(self) -> bool:

@@ -13,6 +13,7 @@ from convcheck.pool.forkserver import Start
 from convcheck.pool.lane import Lane, Report, Reported, Restarts, WorkQueue
 from convcheck.pool.messages import Setup
 from convcheck.pool.process import LEAVING, WorkerProcess
+from convcheck.records import grouped
 from convcheck.rules.causes import CauseFile
 from convcheck.rules.model import Case
 from convcheck.vectors.corpus import Corpus
@@ -35,11 +36,8 @@ def in_batches(jobs: Sequence[Job], lanes: int, a_lane: int) -> deque[list[Job]]
 
 def _groups(jobs: Sequence[Job]) -> Iterator[list[Job]]:
     """Jobs of the same types are adjacent, to show kernels that ignore attribute values."""
-    types: dict[str, dict[str, list[Job]]] = {}
-    for job in jobs:
-        questions = types.setdefault(job.case.question.partition("/")[0], {})
-        questions.setdefault(job.case.question, []).append(job)
-    for questions in types.values():
+    for some in grouped((job.case.question.partition("/")[0], job) for job in jobs).values():
+        questions = grouped((job.case.question, job) for job in some)
         alike = [job for same in questions.values() for job in reversed(same)]
         yield [job for job in alike if _has_siblings(job)]
         yield from ([job] for job in alike if not _has_siblings(job))

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fcntl import F_SETFL, fcntl
 from multiprocessing import Pipe
 
-from convcheck.backends.protocol import time_of_call
+from convcheck.backends.protocol import signal_name, time_of_call
 from convcheck.errors import ConvcheckError, UnavailableError
 from convcheck.files import unnamed_file
 from convcheck.judge.reading import Types
@@ -32,7 +32,6 @@ LONGEST_LOG = 1 << 26  # bytes
 
 Cases = Mapping[str, Case]
 _NO_CASES: Cases = {}
-_SIGNALS = {each.value: each.name for each in signal.Signals}
 
 
 @dataclass(frozen=True)
@@ -146,9 +145,7 @@ class WorkerProcess:
                 return "closed its pipe"
         if code == LOST:
             return "ended with its fork server"
-        ending = f"exited with status {code}"
-        if code < 0:
-            ending = f"died of {_SIGNALS.get(-code, f'signal {-code}')}"
+        ending = f"died of {signal_name(-code)}" if code < 0 else f"exited with status {code}"
         tail = self._tail() if code >= 0 or code == -signal.SIGABRT else ""
         return f"{ending}: {tail}" if tail else ending
 
@@ -186,7 +183,7 @@ def start_ahead(address: str) -> None:
         waiting[address].append(WorkerProcess(Start.here(address)))
 
 
-def worker_for(start: Start, imports: tuple[str, ...] = ()) -> WorkerProcess:
+def worker_for(start: Start, imports: tuple[str, ...]) -> WorkerProcess:
     """Return a worker for a backend, started ahead or new."""
     while waiting[start.address]:
         found = waiting[start.address].popleft()

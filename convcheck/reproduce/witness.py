@@ -14,7 +14,13 @@ from convcheck.backends.protocol import Outputs, Oversized
 from convcheck.errors import ConvcheckError, UsageError
 from convcheck.judge.answers import CRASHED, REFUSED, Answers
 from convcheck.judge.calls import judged_call
-from convcheck.judge.examples import strips_due
+from convcheck.judge.examples import (
+    ELEMENTS_BEFORE,
+    formats_of,
+    returned_strips,
+    strip,
+    strips_due,
+)
 from convcheck.judge.matching import Returned, closest, is_between
 from convcheck.judge.result import (
     FAILURES,
@@ -32,7 +38,7 @@ from convcheck.judge.words import pattern
 from convcheck.numerics.format import Float, Text
 from convcheck.numerics.number import Bits, Codes
 from convcheck.numerics.order import order_key
-from convcheck.records import replace
+from convcheck.records import grouped, replace
 from convcheck.rules.model import Case, DType, Spec
 from convcheck.semantics import expected as patterns
 from convcheck.semantics.expected import (
@@ -49,7 +55,6 @@ from convcheck.semantics.expected import (
 from convcheck.vectors.model import CallSet, VectorSet
 
 SHOWN = 64  # elements shown of a longer output
-BEFORE = 3  # elements shown before the first difference
 REFUSAL, ANYTHING = "<refused>", "<undefined>"
 # shape of a single element that shows a placement
 _ALONE: Mapping[str, tuple[int, ...]] = {"": (1,), "bulk": (1,), "alone": (), "empty": (0,)}
@@ -110,10 +115,8 @@ class Witness:
         exact = [r.outputs for r in expected.readings if r.pattern == EXACT]
         if not expected.between or any(len(outputs) != 1 for outputs in exact):
             return ()
-        alike: dict[object, list[ExpectedOutput]] = {}
-        for [due] in exact:
-            if isinstance(due.dtype.format, Float):
-                alike.setdefault((due.dtype, due.shape), []).append(due)
+        floats = (due for [due] in exact if isinstance(due.dtype.format, Float))
+        alike = grouped(((due.dtype, due.shape), due) for due in floats)
         return tuple(_ends(dues, self.where[1]) for dues in alike.values())
 
 
@@ -173,15 +176,13 @@ def witness_of(
 
 
 def _returned(one: CallSet, got: Returned, where: tuple[int, int]) -> tuple[Strip, ...]:
-    due = (due.dtype for reading in one.expected[0].readings for due in reading.outputs)
-    formats = {t.name: t.format for t in (*one.case.inputs, *one.case.outputs, *due)}
-    types = [TypeName(name, formats.get(name)) for name in map(str, got.types)]
     if isinstance(got, Oversized):
-        return tuple(Strip(t, shape, 0, ()) for t, shape in zip(types, got.shapes, strict=False))
-    output, at = where
+        return returned_strips(one, 0, got, 0)
+    formats, (output, at) = formats_of(one, 0), where
+    arrays = zip(map(str, got.types), got.arrays, strict=False)
     return tuple(
-        _part(name, array, at if i == output else 0)
-        for i, (name, array) in enumerate(zip(types, got.arrays, strict=False))
+        _part(TypeName(name, formats.get(name)), array, at if i == output else 0)
+        for i, (name, array) in enumerate(arrays)
     )
 
 
@@ -194,14 +195,9 @@ def _words(bits: Bits) -> tuple[Word, ...]:
 
 
 def _part(name: TypeName, bits: Bits, at: int, due: Bits | None = None) -> Strip:
-    """Return a tensor, of a long one the elements around `at`. Patterns are words in <>."""
-    first = max(0, at - BEFORE) if bits.size > SHOWN else 0
-    cut = slice(first, first + SHOWN)
-    words = _words(bits.reshape(-1)[cut])
-    if due is not None:
-        said = zip(words, due.reshape(-1)[cut].tolist(), strict=True)
-        words = tuple(w if p == EXACT else f"<{PATTERNS[p]}>" for w, p in said)
-    return Strip(name, bits.shape, first, words)
+    """Return a tensor, of a long one the elements around `at`."""
+    first = max(0, at - ELEMENTS_BEFORE) if bits.size > SHOWN else 0
+    return strip(name, name.fmt, bits, first, due, SHOWN)
 
 
 def _outputs(reading: CallReading, output: int, at: int) -> tuple[Strip, ...] | str:
@@ -284,7 +280,7 @@ def _is_part(strip: Strip, tensor: Bits) -> bool:
 
 
 def _known_calls(example: CallExample, entire: Call | None) -> Iterator[tuple[Call, CallExample]]:
-    if all(len(strip.words) == prod(strip.shape) for strip in example.inputs):
+    if all(strip.is_whole for strip in example.inputs):
         yield tuple(map(_tensor, example.inputs)), example
         return
     alone = entire is None or all(tensor.size == 1 for tensor in entire[1:])
@@ -330,7 +326,7 @@ def expecting_call(spec: Spec, case: Case, call: Call) -> CallSet | None:
 
 
 def _is_right(expected: ExpectedCall, got: tuple[Strip, ...] | None) -> bool:
-    if got is None or any(s.format is None or len(s.words) != prod(s.shape) for s in got):
+    if got is None or not all(s.format and s.is_whole for s in got):
         return False
     answer = Outputs(tuple(map(_tensor, got)), tuple(s.type for s in got))
     return is_between(expected, answer) or closest(expected, answer)[1] is None

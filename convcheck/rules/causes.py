@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import combinations, permutations, product
+from itertools import chain, combinations, permutations, product
 from math import prod
 from typing import NamedTuple
 
@@ -189,16 +189,14 @@ def read_causes(files: Sequence[CauseFile], types: Types) -> tuple[Cause, ...]:
     entries = [entry for some in nodes for entry in some]
     own = [file.own for file, some in zip(files, nodes, strict=True) for _ in some]
     causes = read_all(lambda entry: _cause(entry, types), entries)
-    seen: set[str] = set()
+    finds: dict[str, list[Find]] = {}
     for entry, cause in zip(entries, causes, strict=True):
-        if cause.name in seen:
+        if cause.name in finds:
             raise entry.error(f"two causes are named {cause.name!r}", "name each otherwise")
-        seen.add(cause.name)
-    finds: dict[str, list[Find]] = {cause.name: [] for cause in causes}
-    for observed in read_all(lambda root: _finds(root, finds), roots):
-        for find in observed:
-            for name in find.names:
-                finds[name].append(find)
+        finds[cause.name] = []
+    for find in chain.from_iterable(read_all(lambda root: _finds(root, finds), roots)):
+        for name in find.names:
+            finds[name].append(find)
     found = []
     for cause, is_own in zip(causes, own, strict=True):
         mine = finds[cause.name]
@@ -237,10 +235,10 @@ def _root(file: CauseFile) -> Node:
     return node
 
 
-def _finds(root: Node, known: Collection[str]) -> list[Find]:
+def _finds(root: Node, known: Collection[str]) -> tuple[Find, ...]:
     found = root.entries("found-in").items()
-    named = [(where, node) for where, nodes in found for node in nodes.elements()]
-    return list(read_all(lambda one: Find(one[0], _names(one[1], known)), named))
+    named = ((where, node) for where, nodes in found for node in nodes.elements())
+    return read_all(lambda one: Find(one[0], _names(one[1], known)), named)
 
 
 def _names(node: Node, known: Collection[str]) -> tuple[str, ...]:

@@ -173,8 +173,7 @@ def _read(node: ast.AST, reader: _Reader, depth: int) -> Expression:
             raise reader.error(said, "write 1 / 2 for a half")
         return Expression(NUMBER, number=node.value)
     if isinstance(node, ast.BinOp) and type(node.op) in _BINARY:
-        operands = (node.left, node.right)
-        parts = tuple(_read(part, reader, depth + 1) for part in operands)
+        parts = tuple(_read(part, reader, depth + 1) for part in (node.left, node.right))
         return Expression(_BINARY[type(node.op)], parts)
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         return Expression("negate", (_read(node.operand, reader, depth + 1),))

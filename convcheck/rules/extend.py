@@ -51,12 +51,11 @@ def _formula(before: Node, node: Node) -> Node:
 
 
 def _types(before: Node, node: Node) -> Node:
-    entries = dict(before.items())
-    verbs = {key: value for key, value in node.items().items() if key in ("add", "remove")}
-    if not verbs:
+    if not {"add", "remove"} & node.items().keys():
         return _update(before, node)
     node.only("add", "remove")
-    for verb, changes in verbs.items():
+    entries = dict(before.items())
+    for verb, changes in node.items().items():
         for variable, types in changes.items().items():
             if variable not in entries:
                 said = f"the parent has no type variable {variable!r}"
@@ -77,7 +76,7 @@ def _types(before: Node, node: Node) -> Node:
 
 def _layouts(before: Node, node: Node) -> Node:
     entries, changes = _without_names(before, node, "layout")
-    return replace(node, value={**entries, **changes})
+    return replace(node, value=entries | changes)
 
 
 def _without_names(before: Node, node: Node, what: str) -> tuple[dict[str, Node], dict[str, Node]]:

@@ -23,8 +23,9 @@ def find_spec(catalog: Catalog, name: str) -> Spec:
 
 
 def find_case(
-    catalog: Catalog, name: str, source: str | None, target: str | None, where: Sequence[str]
-) -> Case:
+    catalog: Catalog, name: str, source: str | None = None, target: str | None = None,
+    where: Sequence[str] = (),
+) -> Case:  # fmt: skip
     """Return a case by its id, or by its spec's id and the rest. Raises UsageError."""
     head, slash, rest = name.partition("/")
     spec = find_spec(catalog, head)

@@ -13,8 +13,13 @@ from convcheck.rules.attributes import Context, read_attribute, read_cite
 from convcheck.rules.body import KEYS, read_body
 from convcheck.rules.cases import check_spec, read_uncovered
 from convcheck.rules.extend import extend, standalone
-from convcheck.rules.functions import read_functions
-from convcheck.rules.layouts import read_combinations, read_layouts, read_pairs, read_shapes
+from convcheck.rules.layouts import (
+    read_combinations,
+    read_functions,
+    read_layouts,
+    read_pairs,
+    read_shapes,
+)
 from convcheck.rules.model import PARAPHRASE, Source, Spec, Spelling, version_key
 from convcheck.rules.rule import read_rule
 from convcheck.rules.source import Node, read_all, read_yaml, refuse
@@ -100,8 +105,7 @@ def _merged(file: _File, above: _Merged | None) -> _Merged:
 
 class _Specs(Mapping[str, Spec]):
     def __init__(self, types: Types, files: Sequence[_File]) -> None:
-        self._types = types
-        self._files = files
+        self._types, self._files = types, files
         found: dict[str, _File] = {}
         for file in files:
             other = found.setdefault(name := _id(file.head), file)
@@ -116,8 +120,7 @@ class _Specs(Mapping[str, Spec]):
 
     def __getitem__(self, name: str) -> Spec:
         if name not in self._built:
-            file = self._by_id[name]
-            merged = self._merged(file)
+            merged = self._merged(self._by_id[name])
             parent = self[merged.parent] if merged.parent else None
             self._built[name] = _spec(merged.node, self._types, parent)
         return self._built[name]

@@ -62,19 +62,16 @@ def _read(path: Path, shown: str) -> Requirements:
 
 def named_requirements(catalog: Catalog, name: str) -> Requirements:
     """Return a set by name. Raises UsageError."""
-    known = requirements_of(catalog)
-    if name not in known:
+    if name not in (known := requirements_of(catalog)):
         raise UsageError(f"no requirement set {name!r}", hint=meant(name, known))
     return known[name]
 
 
-def check_requirements(catalog: Catalog, causes: Mapping[str, object]) -> int:
-    """Count the sets. Raises SpecError for an unknown case or cause."""
-    found = requirements_of(catalog)
-    for one in found.values():
+def check_requirements(catalog: Catalog, causes: Mapping[str, object]) -> None:
+    """Raise SpecError for an unknown case or cause of a set."""
+    for one in requirements_of(catalog).values():
         one.cases(catalog)
         for case, cause in one.members.items():
             if cause not in causes:
                 node = one.node.need("cases").items()[case]
                 raise node.error(f"no cause {cause!r} in the catalogue", meant(cause, causes))
-    return len(found)

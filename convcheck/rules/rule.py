@@ -69,10 +69,8 @@ def read_condition(
             same = True
         else:
             allowed = _allowed(key, value, context)
-            of_types = key in ("from", "to")
-            conditions.append(
-                (key, TypeNames(map(str, allowed)) if of_types else frozenset(allowed))
-            )
+            named = TypeNames(map(str, allowed)) if key in ("from", "to") else frozenset(allowed)
+            conditions.append((key, named))
     return tuple(conditions), same
 
 

@@ -155,16 +155,12 @@ def attribute_text(attribute: Attribute, types: Types) -> str:
 def _rules(old: Spec, new: Spec, types: Types) -> Iterator[Change]:
     before, after = ({r.name: r for r in spec.rules} for spec in (old, new))
     for name in dict.fromkeys([*before, *after]):
-        if name not in after:
-            yield Change(f"rule {name}", before=_summary(before[name], types))
-        elif name not in before:
-            yield Change(f"rule {name}", after=_summary(after[name], types))
-        else:
+        if name in before and name in after:
             yield from _rule(before[name], after[name], types)
-
-
-def _summary(rule: Rule, types: Types) -> str:
-    return f"{condition(rule, types)}; {plural(len(rule.rows), 'row')}"
+        else:
+            rule = (before | after)[name]
+            said = f"{condition(rule, types)}; {plural(len(rule.rows), 'row')}"
+            yield Change(f"rule {name}", *((said, "") if name in before else ("", said)))
 
 
 def condition(rule: Rule, types: Types) -> str:
@@ -189,10 +185,8 @@ def rounding(rule: Rule) -> str:
 
 def _rule(old: Rule, new: Rule, types: Types) -> Iterator[Change]:
     about = f"rule {new.name}"
-    for what, before, after in (
-        ("when", condition(old, types), condition(new, types)),
-        ("round", rounding(old), rounding(new)),
-    ):
+    conditions, modes = [condition(r, types) for r in (old, new)], [rounding(old), rounding(new)]
+    for what, (before, after) in (("when", conditions), ("round", modes)):
         if before != after:
             yield Change(f"{about}, {what}", before, after)
     rows_before, rows_after = ({row.label: row.cells for row in r.rows} for r in (old, new))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from catalogue import CATALOG
 
-from convcheck.backends.openvino.backend import OpenVino, trimmed
+from convcheck.backends.openvino import OpenVino, trimmed
 from convcheck.backends.process.standalone import OpenVinoServer
 from convcheck.backends.protocol import (
     LIMIT_VARIABLE,
@@ -113,7 +113,7 @@ def test_names_and_versions_say_what_runs() -> None:
 
 
 @pytest.mark.parametrize("begun", [
-    "from convcheck.backends.openvino.backend import OpenVino; OpenVino()",
+    "from convcheck.backends.openvino import OpenVino; OpenVino()",
     "from convcheck.backends.process.standalone import openvino_modules; openvino_modules()",
 ])  # fmt: skip
 def test_nothing_is_told_to_the_makers_of_openvino(begun: str) -> None:

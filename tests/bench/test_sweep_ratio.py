@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from catalogue import CATALOG
 
-from convcheck.ask.stream import keep_heap, sweep
+from convcheck.ask.stream import Sweep, keep_heap
 from convcheck.backends.protocol import Outputs, bound, open_backend
 from convcheck.numerics.number import Codes
 from convcheck.rules.find import find_case
@@ -49,7 +49,7 @@ class Turns:
         source, target = case.inputs[0].format, case.outputs[0].format
         self.codes, self.out = np.zeros(CHUNK, source.storage), np.zeros(CHUNK, target.storage)
         program, form = compile_case(SPEC, case), form_decision(SPEC)
-        self.sweep = partial(sweep, self.ort, case, program, form)
+        self.sweep = partial(Sweep, self.ort, case, program, form)
         self.call = bound(self.ort, case, self.codes, self.out)
         assert self.call() is None
         self.turns: list[Callable[[Span], dict[str, float]]] = [self.alone, self.whole]
@@ -75,7 +75,7 @@ class Turns:
         return {"inputs": sum(laps[::2]), "backend": sum(laps[1::2])}
 
     def whole(self, span: Span) -> dict[str, float]:
-        return {"whole": timed(partial(self.sweep, span, lambda where, index: False))}
+        return {"whole": timed(lambda: self.sweep(span, lambda where, index: False).tally())}
 
     def chunks(self, span: Span) -> dict[str, float]:
         def by_hand() -> None:

@@ -7,7 +7,7 @@ from command import convcheck, report_at
 from oracle.quantize import quantize
 from planted.one_scale import WRONG, Reciprocal, Right, WrongOnce
 
-from convcheck.ask.stream import sweep
+from convcheck.ask.stream import Sweep
 from convcheck.judge.result import CaseResult
 from convcheck.judge.tally import finish
 from convcheck.plan.select import cases_of_tier
@@ -30,7 +30,8 @@ def case_of(name: str) -> Case:
 def swept(backend: Right, name: str, span: Span = PART) -> CaseResult:
     case = case_of(name)
     asked = _OnlyWhole(backend)
-    tally = sweep(asked, case, compiled(case), form_decision(SPEC), span, lambda *call: None)
+    rules = compiled(case), form_decision(SPEC)
+    tally = Sweep(asked, case, *rules, span, lambda *call: None).tally()
     return finish(case, tally, "exhaustive")
 
 

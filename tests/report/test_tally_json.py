@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from report_json import damaged
 
-from convcheck.ask.stream import sweep
+from convcheck.ask.stream import Sweep
 from convcheck.backends.protocol import Answer, Backend, Declined, Outputs, Refused, open_backend
 from convcheck.documents.decode import check_part, check_tally
 from convcheck.documents.encode import Writing
@@ -100,7 +100,7 @@ def swept(number: int, wrong: bool) -> tuple[Tally, Tally]:
     case = case_of(number)
     backend: Backend = Wrong() if wrong else open_backend("ml_dtypes")
     spans = (Span(0, 1 << 15), Span(1 << 15, 1 << 15))
-    one, two = (sweep(backend, case, *rules(case), s, lambda *a: None, 64) for s in spans)
+    one, two = (Sweep(backend, case, *rules(case), s, lambda *a: None, 64).tally() for s in spans)
     return one, two
 
 

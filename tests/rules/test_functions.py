@@ -6,7 +6,7 @@ import pytest
 
 from convcheck.errors import SpecError
 from convcheck.rules.digest import digest_of_spec
-from convcheck.rules.functions import why_not
+from convcheck.rules.layouts import why_not
 from convcheck.rules.load import load
 from convcheck.rules.model import Attributes, Case, Spec
 from specs import GOOD, write_spec

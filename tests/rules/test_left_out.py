@@ -4,7 +4,7 @@ import pytest
 from catalogue import CATALOG
 
 from convcheck.backends.onnx.model import build
-from convcheck.backends.openvino.backend import attributes_of
+from convcheck.backends.openvino import attributes_of
 from convcheck.backends.process.backend import template_of
 from convcheck.rules.cases import cases
 from convcheck.rules.find import find_case

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from planted.swept import Swept
 from sweeps import SPAN
 
-from convcheck.ask.stream import sweep
+from convcheck.ask.stream import Sweep
 from convcheck.judge.tally import finish, merge
 from convcheck.numerics.codec import decode, encode
 from convcheck.numerics.format import Float, Numeric, Text
@@ -195,9 +195,9 @@ def forgotten(codes: Codes, out: Codes) -> None:
 
 def swept_rows(backend: Swept, catalog: Catalog) -> dict[tuple[str, str], int]:
     case, program = question(catalog, "float32")
-    tally = sweep(
+    tally = Sweep(
         backend, case, program, form_decision(catalog.specs[case.spec]), SPAN, lambda *call: None
-    )
+    ).tally()
     groups = finish(case, merge([tally]), "exhaustive").groups
     return {(g.decision.row, g.verdict): g.count for g in groups}
 

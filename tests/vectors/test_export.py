@@ -29,7 +29,7 @@ PROMOTION = (
 
 @pytest.fixture(autouse=True)
 def loaded_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("convcheck.cli.export.catalog", lambda: CATALOG)
+    monkeypatch.setattr("convcheck.cli.write.catalog", lambda: CATALOG)
 
 
 def export(*arguments: object) -> int:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, cast
 
@@ -26,7 +26,7 @@ _KEPT = 64  # graphs; versions of an operator are adjacent
 
 def cannot_ask(case: Case) -> Declined | None:
     """Return why a case has no ONNX model: another standard's operator, or an unknown type."""
-    if case.op.partition(".")[0] != WORLD:
+    if not is_of(WORLD, case):
         return Declined(f"{case.op} is not an ONNX operator", missing=True)
     casts = case.hops or (case,)
     for dtype in (t for one in casts for t in (*one.inputs, *one.outputs)):
@@ -35,9 +35,12 @@ def cannot_ask(case: Case) -> Declined | None:
     return None
 
 
-def is_of_onnx(spec: Spec) -> bool:
-    """Return whether a spec is ONNX's."""
-    return spec.op.partition(".")[0] == WORLD
+def is_of(world: str, spec: Spec | Case) -> bool:
+    """Return whether an operator belongs to a family, such as onnx."""
+    return spec.op.partition(".")[0] == world
+
+
+is_of_onnx = partial(is_of, WORLD)
 
 
 def tensor_type_number(dtype: DType) -> int:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from convcheck.backends.native import Native
 from convcheck.backends.onnx.runtime import ORT
-from convcheck.backends.openvino.backend import OPENVINO
+from convcheck.backends.openvino import OPENVINO
 from convcheck.backends.packing import too_large
 from convcheck.backends.process import headers
 from convcheck.backends.process.program import Deadline, RunningProgram, within

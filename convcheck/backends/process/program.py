@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from convcheck.backends.process.headers import NOISE, after, looks_like_json, quoted_line
-from convcheck.backends.protocol import DiedError, ProtocolError
+from convcheck.backends.protocol import DiedError, ProtocolError, signal_name
 from convcheck.errors import UnavailableError, UsageError
 from convcheck.streams import number, plural
 
@@ -210,7 +210,8 @@ class RunningProgram:
         if self._waiting and not looks_like_json(self._waiting):
             return self._noise()
         if status or not so_far:
-            how = f"exited with status {status}" if status >= 0 else f"died of {_signal(-status)}"
+            died = f"died of {signal_name(-status)}"
+            how = f"exited with status {status}" if status >= 0 else died
             printed = status >= 0 or status == -signal.SIGABRT
             return DiedError(f"{self.name} {how}", printed=printed)
         return ProtocolError(f"the answer ends too early: {so_far}, and {self.name} ended",
@@ -284,10 +285,3 @@ def _cannot_start(word: str, error: OSError) -> UnavailableError:
     elif shutil.which(word) or os.path.exists(word):  # ENOEXEC
         hint = "a script needs a first line like #!/bin/sh"
     return UnavailableError(f"process: cannot start {word}: {reason}", hint=hint)
-
-
-def _signal(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"

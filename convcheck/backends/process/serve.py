@@ -72,7 +72,7 @@ class _Side:
             self._cases = {**new, **self._cases}
         if name not in self._cases:  # with an unlisted attribute value
             try:
-                self._cases[name] = find_case(self._catalog, name, None, None, ())
+                self._cases[name] = find_case(self._catalog, name)
             except UsageError as error:
                 return Declined(f"no case {name} here: {error.message}", missing=True)
         return self._cases[name]

@@ -5,10 +5,9 @@ Values from outside become the repr of a number or a text, or a one-line comment
 
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from math import prod
 from typing import Any, cast
 
-from convcheck.backends.onnx.model import node_constants, output_names, text_of
+from convcheck.backends.onnx.model import is_of, node_constants, output_names, text_of
 from convcheck.backends.onnx.runtime import optimisation_of
 from convcheck.backends.packing import pack
 from convcheck.errors import UsageError
@@ -60,7 +59,7 @@ def python(witness: Witness, urls: Urls) -> str:
         **_judgement(witness, kinds, texts, strips),
         **_of_runtime(witness, name, variant),
     }
-    if witness.case.op.partition(".")[0] == _ONNX:
+    if is_of(_ONNX, witness.case):
         content |= _of_model(witness, name, packed)
     else:
         content |= _of_node(witness)
@@ -121,7 +120,7 @@ def _question(witness: Witness, kinds: Names, texts: bool, name: str) -> dict[st
         "crash": witness.group.verdict == "crashed",
         "timeout": _TIMEOUT,
         "calls": witness.calls,
-        "onnx": case.op.partition(".")[0] == _ONNX,
+        "onnx": is_of(_ONNX, case),
         "memory": name == "ort" and (unpacks or bool(numeric)),
     }
 
@@ -152,9 +151,7 @@ def _judgement(
 def _is_plain(due: Due) -> bool:
     if isinstance(due.outputs, str):
         return due.outputs == REFUSAL
-    return all(
-        len(s.words) == prod(s.shape) and not any(map(pattern, s.words)) for s in due.outputs
-    )
+    return all(s.is_whole and not any(map(pattern, s.words)) for s in due.outputs)
 
 
 def _due(due: Due, kinds: Names, plain: bool) -> str:
@@ -203,7 +200,7 @@ def _of_runtime(witness: Witness, name: str, variant: str) -> dict[str, Any]:
 
 
 def _of_node(witness: Witness) -> dict[str, Any]:
-    from convcheck.backends.openvino.backend import attributes_of
+    from convcheck.backends.openvino import attributes_of
 
     case = witness.case
     return {

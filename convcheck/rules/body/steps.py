@@ -28,7 +28,6 @@ from convcheck.rules.model import (
     Level,
     Spec,
     TypeNames,
-    Value,
 )
 from convcheck.rules.source import Node
 from convcheck.streams import plural
@@ -392,14 +391,12 @@ def _values(
 def _undone_by(node: Node, inputs: Sequence[str]) -> tuple[str, Words]:
     node.only("op", "inputs")
     pairs = node.need("inputs").items().items()
-    return node.need("op").text(), tuple(
-        (name, e.word(tuple(inputs), "input")) for name, e in pairs
-    )
+    words = tuple((name, e.word(tuple(inputs), "input")) for name, e in pairs)
+    return node.need("op").text(), words
 
 
 def _end(node: Node) -> tuple[str, str]:
-    words = [word.text() for word in node.elements()]
-    if len(words) != 2:
+    if len(words := _texts(node)) != 2:
         raise node.error(f"{plural(len(words), 'number')} instead of 2", "[SMALLEST, LARGEST]")
     return words[0], words[1]
 
@@ -555,11 +552,11 @@ def _example(node: Node, inputs: Sequence[str], context: Context) -> StepsExampl
     node.only("type", "to", "layout", "shapes", "values", "gives", *context.attributes)
     for key in ("shapes", "values"):
         node.read(key, lambda by_input: by_input.only(*inputs), None)
-    attributes: list[tuple[str, Value]] = [
+    attributes = (
         (name, said.word(values, f"value of {name}"))
         for name, values in context.attributes.items()
         if (said := node.get(name))
-    ]
+    )
     shapes = node.entries("shapes").items()
     return StepsExample(
         tuple(_type(e, context).name for e in node.need("type").elements()),

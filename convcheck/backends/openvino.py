@@ -3,17 +3,17 @@
 import base64
 import re
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from convcheck.backends.native import Direct, Native, Question, known_types, variant_name
 from convcheck.backends.onnx.model import WORLD as ONNX
-from convcheck.backends.onnx.model import build, build_ranked, cannot_ask
+from convcheck.backends.onnx.model import build, build_ranked, cannot_ask, is_of
 from convcheck.backends.process.standalone import OPENVINO_WAYS, OpenVinoServer
 from convcheck.backends.protocol import Answer, Declined, Refused
 from convcheck.numerics.number import Bits
 from convcheck.rules.load import Catalog, load, user_folders
-from convcheck.rules.model import Case, DType, Spec
+from convcheck.rules.model import Case, DType
 from convcheck.rules.types import Types
 
 WORLD = "openvino"
@@ -24,6 +24,7 @@ class OpenVino:
     """OpenVINO's CPU plugin or core. `variant` is a key of OPENVINO_WAYS."""
 
     graphs = ()
+    takes = staticmethod(partial(is_of, WORLD))
 
     def __init__(self, variant: str = "", *, catalog: Catalog | None = None) -> None:
         """Raises UsageError for an unknown variant, ImportError without OpenVINO."""
@@ -31,11 +32,6 @@ class OpenVino:
         self._server = OpenVinoServer(variant)
         self._direct = Direct(OPENVINO, self._server, catalog or load(user_folders()))
         self.version = f"{WORLD} {self._server.version}"
-
-    @staticmethod
-    def takes(spec: Spec) -> bool:
-        """Return whether a run without SPEC runs this spec: OpenVINO's own."""
-        return spec.op.partition(".")[0] == WORLD
 
     def support(self, case: Case) -> Declined | None:
         """Decline operators other than OpenVINO's and ONNX's, and types that OpenVINO lacks."""
@@ -54,13 +50,12 @@ class OpenVino:
 
 
 def _supports(case: Case) -> Declined | None:
-    world = case.op.partition(".")[0]
-    if world not in (WORLD, ONNX):
+    if not (is_of(WORLD, case) or is_of(ONNX, case)):
         return Declined(f"{case.op} is neither OpenVINO's operator nor ONNX's", missing=True)
     for dtype in _types_of(case):
         if not dtype.name_in(WORLD):
             return Declined(f"OpenVINO has no type {dtype}", missing=True)
-    return cannot_ask(case) if world == ONNX else None
+    return cannot_ask(case) if is_of(ONNX, case) else None
 
 
 def _types_of(case: Case) -> list[DType]:
@@ -69,7 +64,7 @@ def _types_of(case: Case) -> list[DType]:
 
 def _question(case: Case, catalog: Catalog) -> Question:
     found: dict[str, Any] = {}
-    if case.op.startswith(f"{ONNX}."):
+    if is_of(ONNX, case):
         # some importers of operators need the ranks
         ranks = case.hops[0].ranks[:1] if case.hops else case.ranks
         model = build_ranked(case, ranks) if ranks else build(case)

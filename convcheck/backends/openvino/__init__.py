@@ -1,1 +1,0 @@
-"""OpenVINO in four variants."""
