@@ -1,7 +1,6 @@
 from contextlib import closing
 
 import pytest
-from places import ROOT
 from planted import inconsistent
 from planted.asking import Log
 from planted.counting import LONG, Corpus, case
@@ -160,11 +159,6 @@ def test_a_backend_that_asks_to_be_replaced_is_asked_no_more() -> None:
     assert backend.calls == 4
 
 
-@pytest.fixture
-def _from_the_root(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
-
-
 def result(name: str) -> tuple[CaseResult, BackendInfo]:
     setup = Setup(f"tests.planted.inconsistent:{name}", Corpus(), None, consistency=True)
     with closing(locally(setup, [Job(0, case(1))], 1, 20.0)) as reports:
@@ -179,7 +173,6 @@ def counts(of: CaseResult) -> list[tuple[str, str, str, int]]:
     return [(g.verdict, g.placement, g.kind, g.count) for g in of.groups]
 
 
-@pytest.mark.usefixtures("_from_the_root")
 def test_calls_that_kill_only_after_others_cost_themselves() -> None:
     lost = "died of SIGSEGV; not reproduced alone"
     one, _ = result("DiesAgain")
@@ -190,7 +183,6 @@ def test_calls_that_kill_only_after_others_cost_themselves() -> None:
     assert [example(g).inputs[0].words for g in two.groups[1:]] == [(7,), (3,)]
 
 
-@pytest.mark.usefixtures("_from_the_root")
 def test_a_call_that_kills_under_an_option_hides_no_other_difference() -> None:
     one, _ = result("DiesOptimised")
     assert counts(one) == [

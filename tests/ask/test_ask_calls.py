@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from places import ROOT
 from planted.counting import LONG, SHORT, Corpus, case
 
 from convcheck.backends.protocol import LIMIT_VARIABLE
@@ -13,8 +12,7 @@ from convcheck.plan.runner import Execution, execute
 
 
 @pytest.fixture(autouse=True)
-def _from_the_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.chdir(ROOT)
+def _leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     yield
     assert not list(tmp_path.glob("convcheck-*"))

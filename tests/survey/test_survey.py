@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from catalogue import CATALOG
 from command import convcheck
-from places import ROOT
 from report_json import held_log
 from rich.console import Console
 
@@ -45,11 +44,6 @@ KNOWN = Known(CATALOG, causes_of(CATALOG))
 PLANTED = "tests.planted.free_backends:"
 INTEGERS = Selection(("onnx.Cast-21",), ("float32", "float16"), ("int8", "int16", "uint8", "int32"))
 SHORT = Selection(("onnx.Cast-21",), ("float32",), ("int4",))
-
-
-@pytest.fixture(autouse=True)
-def _at_the_root(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
 
 
 @cache
