@@ -159,12 +159,8 @@ class Spoiler(Swept):
 
 def test_what_is_written_into_the_input_does_no_harm() -> None:
     for target in ("float8e4m3fn", "float32"):
-        assert (
-            finished(
-                case_of(target), swept(Spoiler(compiled(case_of(target))), case_of(target))
-            ).verdict
-            == "pass"
-        )
+        case = case_of(target)
+        assert finished(case, swept(Spoiler(compiled(case)), case)).verdict == "pass"
 
 
 def unbound(case: Case, reply) -> CaseResult:  # type: ignore[no-untyped-def]

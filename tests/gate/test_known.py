@@ -48,9 +48,7 @@ class Held:
     said: str = "pass"
     #: Cases with excused failures. None means those of `FAILING`.
     excused: tuple[str, ...] | None = None
-    #: The text to put into the list.
     repair: str = ""
-    #: Cases outside the run.
     left_out: tuple[str, ...] = ()
 
 

@@ -104,18 +104,14 @@ def test_a_zero_point_of_a_float_has_no_meaning(tmp_path: Path) -> None:
     assert "steps / a zero point of a float" in rows(one.judged)
 
 
-def half_even(number: Fraction) -> int:
-    return round(number)  # ties to even
-
-
 def test_disputed_is_where_the_type_of_the_quotient_counts(tmp_path: Path) -> None:
-    """Computed independently with Fractions and with numpy's float32."""
+    """Computed independently with Fractions, whose ties round to even, and numpy's float32."""
     scale, near = np.float32(0.1), np.arange(-40, 40, dtype=np.int64)
     ties = (np.arange(0, 200) + 0.5) * float(scale)
     codes = ties.astype(np.float32).view(np.int32)[:, None] + near
     x = np.unique(codes.astype(np.int32)).view(np.float32)
-    exact = [half_even(Fraction(float(v)) / Fraction(float(scale))) for v in x]
-    narrow = [half_even(Fraction(float(v))) for v in x / scale]
+    exact = [round(Fraction(float(v)) / Fraction(float(scale))) for v in x]
+    narrow = [round(Fraction(float(v))) for v in x / scale]
     expected = sum(min(a + 3, 255) != min(b + 3, 255) for a, b in zip(exact, narrow, strict=True))
     given = {"s": f32(scale), **POINT}
     one = found(tmp_path, [quantize("s", "p")], {"x": F32}, given, x=x)

@@ -144,11 +144,6 @@ def tell(line: str) -> None:
         lines.write(f"{line}\n")
 
 
-class LeavesByItself(Telling):
-    def misbehave(self, array: Bits) -> None:
-        os._exit(3)
-
-
 class SupportDies(Good):
     def support(self, case: Case) -> Declined | None:
         segfault()
