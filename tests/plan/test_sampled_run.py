@@ -16,21 +16,20 @@ from convcheck.vectors.samples import samples
 
 CORPUS = open_corpus(CATALOG, "boundary", SEED, Path("none"))
 NUMBER = 3 * CHUNK + 100
+CASE = find_case(CATALOG, "onnx.Cast-21", "float64", "int8", ())
 SELECT = ("--backend", "ml_dtypes", "onnx.Cast-21", "--case", "onnx.Cast-21/float64-to-int8",
           "--tier", "boundary", "--samples", SAMPLED_SPAN + 5)  # fmt: skip
 
 
 def asked(name: str) -> CaseResult:
-    case = find_case(CATALOG, "onnx.Cast-21", "float64", "int8", ())
     (span,) = sample_spans(NUMBER, SEED)
-    return swept_in_worker(name, [Unit(case, span, NUMBER, sampled=True)], CORPUS)[0]
+    return swept_in_worker(name, [Unit(CASE, span, NUMBER, sampled=True)], CORPUS)[0]
 
 
 def test_the_planted_inputs_are_samples() -> None:
-    case = find_case(CATALOG, "onnx.Cast-21", "float64", "int8", ())
-    source = case.inputs[0].format
+    source = CASE.inputs[0].format
     assert isinstance(source, Numeric)
-    found = samples(source, case.outputs[0].format, SEED, 0, NUMBER).tolist()
+    found = samples(source, CASE.outputs[0].format, SEED, 0, NUMBER).tolist()
     assert found.count(WRONG_SAMPLE) == found.count(DEADLY_SAMPLE) == 1
     # and not in the first call
     assert min(found.index(WRONG_SAMPLE), found.index(DEADLY_SAMPLE)) > CHUNK

@@ -241,9 +241,8 @@ def test_scripts_of_graphs_fail_in_their_settings(
         assert done.returncode == 0, done.stderr
     for one, path, (code, said) in zip(failed, paths, run_many(paths), strict=True):
         [came] = [line for line in said.splitlines() if line.startswith("got")]
-        got = next(group for group in one["groups"] if group["verdict"] == "fail")["examples"][0][
-            "got"
-        ]
+        group = next(group for group in one["groups"] if group["verdict"] == "fail")
+        got = group["examples"][0]["got"]
         assert (code, int(came.split()[-1], 16)) == (1, int(got, 16)), one["id"]
         text = path.read_text()
         [due] = [line for line in text.splitlines() if line.startswith("EXPECTED")]

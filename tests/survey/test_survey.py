@@ -374,4 +374,3 @@ def test_exit_codes() -> None:
     assert "unknown backend 'nope'" in unknown.stderr
     assert unknown.stdout == ""
     assert convcheck("run", "--open", *float_to_int).returncode == 2
-    assert "--open" in convcheck("run", "--help").stdout
