@@ -15,7 +15,6 @@ from convcheck.judge.result import (
     CallExample,
     CaseResult,
     Group,
-    Tally,
     case_verdict,
     gates,
 )
@@ -52,7 +51,6 @@ def found(
 
 def example(group: Group) -> CallExample:
     (shown,) = group.examples
-    assert isinstance(shown, CallExample)
     return shown
 
 
@@ -77,8 +75,6 @@ def test_what_the_last_call_left_is_found_with_both_answers(of: CallSet) -> None
     shown = example(group)
     assert shown.message == "in order gives 0x02 in element 2, in reverse order gives 0x0b"
     assert (shown.difference, shown.wrong, shown.arguments) == ((0, 2), 1, (10,))
-    assert isinstance(shown.expected, tuple)
-    assert shown.got is not None
     assert shown.expected[0].words == (0, 1, 2, 3, 4, 5, 6, 7, 8, 9)
     assert shown.got[0].words == (0, 1, 11, 3, 4, 5, 6, 7, 8, 9)
     assert gates(group, "normative")
@@ -162,7 +158,6 @@ def result(name: str) -> tuple[CaseResult, BackendInfo]:
         heard = list(reports)
     (info,) = [report for report in heard if isinstance(report, BackendInfo)]
     (reported,) = [report for report in heard if isinstance(report, Reported)]
-    assert isinstance(reported.result, Tally)
     return finish_whole(case(1), reported.result), info
 
 

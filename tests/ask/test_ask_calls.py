@@ -42,7 +42,6 @@ def counts(result: CaseResult) -> list[tuple[str, str, int, int]]:
 
 def shown(result: CaseResult) -> CallExample:
     [example] = [e for g in result.groups if g.verdict != "pass" for e in g.examples]
-    assert isinstance(example, CallExample)
     return example
 
 
@@ -171,7 +170,6 @@ def test_a_wrong_answer(name: str) -> None:
     assert counts(result) == [("fail", kind, 1, LONG), ("pass", "", LONG - 1, LONG)]
     example = shown(result)
     assert example.inputs[0].words == (7,)
-    assert example.got is not None
     assert [strip.shape for strip in example.got][:1] == ([shape] if shape else [])
     assert not execution.notes
 

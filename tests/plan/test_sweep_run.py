@@ -54,7 +54,7 @@ def test_what_does_not_come_again_is_not_forgotten(name: str, verdict: str, said
     assert (result.verdict, bad.placement) == (verdict, "bulk")
     assert said in bad.kind + bad.examples[0].message
     chunk = DEADLY // CHUNK * CHUNK
-    assert bad.examples[0].inputs[0] == chunk  # type: ignore[union-attr]
+    assert bad.examples[0].inputs[0] == chunk
 
 
 def test_what_hangs_before_its_first_call_is_found() -> None:

@@ -54,7 +54,7 @@ def replies(reply: Callable[[Case, Bits], object]) -> type[Good]:
     class Replies(Good):
         def reply(self, case: Case, array: Bits) -> Answer:
             found = reply(case, array)
-            return super().reply(case, array) if found is None else found  # type: ignore[return-value]
+            return super().reply(case, array) if found is None else found
 
     return Replies
 

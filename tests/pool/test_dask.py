@@ -154,7 +154,7 @@ def test_a_worker_that_is_killed_has_its_batch_asked_elsewhere(url: str, local: 
     assert not before & set(programs())
 
 
-class Hangs(HangsOnOne):  # type: ignore[misc,valid-type]
+class Hangs(HangsOnOne):
     def misbehave(self, array: Bits) -> None:
         if BAD in array:
             Path(os.environ[FOLDER], str(os.getpid())).touch()

@@ -219,7 +219,7 @@ def test_an_interrupt_does_not_wait_for_a_backend_to_open() -> None:
 def test_a_worker_that_is_closed_before_its_fork_is_not_waited_for() -> None:
     began = time.monotonic()
     address = "tests.planted.bad_backends:SlowToOpen"
-    server: int = start_server()._forkserver_pid  # type: ignore[attr-defined]
+    server: int = start_server()._forkserver_pid
     os.kill(server, signal.SIGSTOP)
     process = WorkerProcess(Start.here(address))
     process.send((process.start.environment, Setup(address, Corpus(), None)))

@@ -48,9 +48,6 @@ def test_a_message_comes_as_it_was(message: Finished) -> None:
 
 def sent(answers: Answers, doubt: Elsewhere | None = None) -> tuple[Answers, Elsewhere | None]:
     back = read(encode(Finished(replace(RESULT, answers=answers), True, doubt=doubt)))
-    assert isinstance(back, Finished)
-    assert isinstance(back.result, CaseResult)
-    assert isinstance(back.result.answers, Answers)
     return back.result.answers, back.doubt
 
 
@@ -64,8 +61,6 @@ def test_arrays_come_as_they_were() -> None:
     )
     back, _ = sent(Answers(np.array(got, object), np.zeros(4, np.uint8), {2: "x"}))
     first, none, texts, large = back.got
-    assert isinstance(first, Outputs)
-    assert isinstance(texts, Outputs)
     np.testing.assert_array_equal(first.arrays[0], [[0, 1, 2], [3, 4, 5]])
     assert (first.arrays[0].dtype, texts.arrays[0].tolist()) == (np.uint16, ["a", "b"])
     assert (none, large, back.messages) == (None, got[3], {2: "x"})
@@ -79,7 +74,6 @@ def test_answers_to_elements_come_as_they_were() -> None:
     np.testing.assert_array_equal(found.got, codes)
     assert (found.messages, found.with_others) == ({1: "x"}, frozenset([2]))
     for one in (found.elsewhere[0], doubt):
-        assert one is not None
         assert (one.placement, one.index.tolist(), one.got.tolist()) == ("alone", [1], [0])
 
 

@@ -172,7 +172,7 @@ ELEMENTWISE = [spec for spec in CATALOG.specs.values() if not spec.body.whole_ca
 @pytest.mark.parametrize("spec", ELEMENTWISE, ids=lambda spec: spec.id)
 def test_a_trace_is_what_the_evaluator_does(spec: object) -> None:
     rng = random.Random(0)
-    spec = CATALOG.specs[spec.id]  # type: ignore[attr-defined]
+    spec = CATALOG.specs[spec.id]
     for case in rng.sample(list(cases(spec)), 40):
         bits, _ = inputs_of(case, "edge", 0)
         program = compile_case(spec, case)
