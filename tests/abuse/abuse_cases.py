@@ -17,11 +17,8 @@ RUN = f"run --backend reference {ONE}"
 class Abuse:
     """A command line, run in a folder with the files of `FILES`, and its expected end."""
 
-    #: Shell words.
     command: str
-    #: Expected exit code.
     code: int
-    #: Text that the output must contain.
     said: str
     #: The only files that the command may create.
     written: tuple[str, ...] = ()

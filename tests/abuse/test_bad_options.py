@@ -9,11 +9,7 @@ LINES = (
     ("run --backend reference onnx.Cast-21 --timeout nan", 2, "nan is not a number of seconds"),
     ("run --backend reference onnx.Cast-21 --timeout inf", 2, "0.1<=x<=86400"),
     ("run --backend reference onnx.Cast-21 --timeout 1e99", 2, "0.1<=x<=86400"),
-    (
-        "run --open --backend reference onnx.Cast-21 --timeout nan",
-        2,
-        "nan is not a number of seconds",
-    ),
+    ("run --open --backend reference onnx.Cast-21 --timeout nan", 2, "not a number of seconds"),
     ("explain onnx.Cast-21/bool-to-float32 1 --timeout inf", 2, "0.1<=x<=86400"),
     (f"repro onnx.Cast-21/float64-to-float16 --backend ort {'9' * 5000}", 2, "no finding"),
     (f"backend serve {PLANTED}:CannotStart", 4, "could not be started: "),

@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from places import ROOT
 from planted.counting import LONG, SHORT, Corpus, case
 
 from convcheck.backends.protocol import LIMIT_VARIABLE
@@ -13,8 +12,7 @@ from convcheck.plan.runner import Execution, execute
 
 
 @pytest.fixture(autouse=True)
-def _from_the_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.chdir(ROOT)
+def _leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     yield
     assert not list(tmp_path.glob("convcheck-*"))
@@ -44,7 +42,6 @@ def counts(result: CaseResult) -> list[tuple[str, str, int, int]]:
 
 def shown(result: CaseResult) -> CallExample:
     [example] = [e for g in result.groups if g.verdict != "pass" for e in g.examples]
-    assert isinstance(example, CallExample)
     return example
 
 
@@ -89,30 +86,18 @@ def test_a_call_that_hangs() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "words", "tried", "restarts"),
+    ("name", "words", "tried"),
     [
-        (
-            "DiesAlways",
-            "died of SIGSEGV on each of the first 8 calls; the rest was not tested",
-            8,
-            16,
-        ),
-        (
-            "HangsAlways",
-            "no answer within 0.3 s (--timeout SECONDS allows more) on each of the first 2 calls",
-            2,
-            4,
-        ),
+        ("DiesAlways", "died of SIGSEGV on each of the first 8 calls; the rest was not tested", 8),
+        ("HangsAlways", "(--timeout SECONDS allows more) on each of the first 2 calls", 2),
     ],
 )
-def test_a_backend_that_always_dies_costs_little(
-    name: str, words: str, tried: int, restarts: int
-) -> None:
+def test_a_backend_that_always_dies_costs_little(name: str, words: str, tried: int) -> None:
     execution = run(name, (1,), timeout=0.3 if name == "HangsAlways" else 20.0)
     [result] = execution.results
     assert (result.verdict, result.checked) == ("crashed", tried)
     assert any(words in g.kind for g in result.groups)
-    assert execution.notes == (f"the backend was restarted {restarts} times",)
+    assert execution.notes == (f"the backend was restarted {2 * tried} times",)
 
 
 def test_a_backend_that_dies_of_its_past_blames_no_call() -> None:
@@ -185,7 +170,6 @@ def test_a_wrong_answer(name: str) -> None:
     assert counts(result) == [("fail", kind, 1, LONG), ("pass", "", LONG - 1, LONG)]
     example = shown(result)
     assert example.inputs[0].words == (7,)
-    assert example.got is not None
     assert [strip.shape for strip in example.got][:1] == ([shape] if shape else [])
     assert not execution.notes
 

@@ -3,7 +3,6 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 import pytest
 from catalogue import CATALOG
-from places import ROOT
 from planted.asking import (
     BAD,
     BOOL,
@@ -36,11 +35,6 @@ from convcheck.numerics.number import Bits
 from convcheck.rules.cases import cases
 from convcheck.rules.model import Case, DType
 from convcheck.vectors.generate import vector_set
-
-
-@pytest.fixture(autouse=True)
-def _in_the_repository_root(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
 
 
 def test_a_refusing_element_is_found() -> None:

@@ -85,7 +85,7 @@ def test_as_direct_with_noise() -> None:
 
 @settings(deadline=None, derandomize=True, max_examples=25)
 @given(st.lists(st.integers(1, 4), min_size=16, max_size=16), st.randoms(), st.sampled_from(WHOLE))
-def test_parts_merge_in_any_order_however_cut(sizes, random, case) -> None:  # type: ignore[no-untyped-def]
+def test_parts_merge_in_any_order_however_cut(sizes, random, case) -> None:
     backend = Swept(compiled(case), noisy)
     parts = []
     for page, size in enumerate(sizes):  # each in pieces of 2^12 down to 2^9 codes
@@ -159,15 +159,11 @@ class Spoiler(Swept):
 
 def test_what_is_written_into_the_input_does_no_harm() -> None:
     for target in ("float8e4m3fn", "float32"):
-        assert (
-            finished(
-                case_of(target), swept(Spoiler(compiled(case_of(target))), case_of(target))
-            ).verdict
-            == "pass"
-        )
+        case = case_of(target)
+        assert finished(case, swept(Spoiler(compiled(case)), case)).verdict == "pass"
 
 
-def unbound(case: Case, reply) -> CaseResult:  # type: ignore[no-untyped-def]
+def unbound(case: Case, reply) -> CaseResult:
     return finished(case, swept(Unbound(compiled(case), reply), case))
 
 

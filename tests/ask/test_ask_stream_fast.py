@@ -1,3 +1,5 @@
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from catalogue import compiled
@@ -119,28 +121,21 @@ def test_answers_that_are_no_codes_go_on_in_no_run() -> None:
     assert (group.kind, result.checked) == ("not a code of the type", 3 * CHUNK)
 
 
-def constant(codes: Codes, out: Codes) -> None:
-    out[:] = 1
+# what an undefined input may give
+ANY: dict[str, Callable[[Codes], object]] = {
+    "constant": lambda codes: 1,
+    "one other": lambda codes: np.where(codes % (4 * CHUNK) == 2 * CHUNK + 31234, 7, 1),
+    "of a chunk": lambda codes: int(codes[0]) // (2 * CHUNK) % 4,
+    "all different": lambda codes: codes % 16,
+}
 
 
-def one_other(codes: Codes, out: Codes) -> None:
-    out[:] = np.where(codes % (4 * CHUNK) == 2 * CHUNK + 31234, 7, 1)
-
-
-def of_a_chunk(codes: Codes, out: Codes) -> None:
-    out[:] = int(codes[0]) // (2 * CHUNK) % 4
-
-
-def all_different(codes: Codes, out: Codes) -> None:
-    out[:] = codes % 16
-
-
-ANY = [constant, one_other, of_a_chunk, all_different]
-
-
-@pytest.mark.parametrize("change", ANY)
+@pytest.mark.parametrize("name", ANY)
 @pytest.mark.parametrize(("target", "first"), UNDEFINED)
-def test_what_is_undefined_is_noted_whatever_it_is(target, first, change) -> None:  # type: ignore[no-untyped-def]
+def test_what_is_undefined_is_noted_whatever_it_is(target: str, first: int, name: str) -> None:
+    def change(codes: Codes, out: Codes) -> None:
+        out[:] = ANY[name](codes)
+
     case = case_of(target)
     [group] = result_of(case, Swept(compiled(case), change), first).groups
     assert (group.verdict, group.count) == ("undefined", COUNT)

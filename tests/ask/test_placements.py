@@ -37,11 +37,6 @@ RARE = (
 )  # fmt: skip
 
 
-@pytest.fixture(autouse=True)
-def _in_the_repository_root(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
-
-
 def test_a_good_backend_answers_everything_the_same_everywhere() -> None:
     answers, log = asked("Good")
     assert (answers.state == ANSWERED).all()

@@ -121,7 +121,6 @@ def test_bits_go_in_and_out_of_every_type(
 
 def test_the_saturation_mode_goes_in(pypto: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
     """The function gets the argument. Whether the interpreter obeys it is not tested here."""
-    assert isinstance(pypto, Pypto)
     called: list[dict[str, object]] = []
     function = pypto._pypto.cast
 

@@ -173,7 +173,6 @@ def test_inputs_stay_as_they_are_and_answers_outlive_the_call(address: str) -> N
     mine = np.arange(12, dtype=np.uint32)
     mine.flags.writeable = False
     held = backend.answer(case, [mine[::3]])
-    assert isinstance(held, Outputs)
     codes_of(backend, case, [7, 7, 7, 7])
     assert held.arrays[0].tolist() == [0, 3, 6, 9]
 
@@ -182,7 +181,6 @@ def test_an_identity_gives_memory_of_its_own() -> None:
     pytest.importorskip("torch")
     mine = np.arange(12, dtype=np.uint8)
     answer = opened("torch").answer(cast_case("int8", "int8"), [mine])
-    assert isinstance(answer, Outputs)
     answer.arrays[0][:] = 9
     np.testing.assert_array_equal(mine, np.arange(12))
 

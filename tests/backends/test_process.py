@@ -228,7 +228,6 @@ def test_what_is_right(mode: str, opened: Callable[..., Process]) -> None:
     process = opened(mode)
     for _ in range(3):
         answer = process.answer(case(1), [CODES])
-        assert isinstance(answer, Outputs)
         assert answer.types == ("int8",)
         assert answer.arrays[0].tolist() == CODES.tolist()
 
@@ -239,7 +238,6 @@ def test_several_requests_at_a_time(mode: str, opened: Callable[..., Process]) -
     questions = [[np.arange(size).astype(np.uint8)] for size in sizes]
     answers = list(opened(mode).answers(case(1), questions))
     for (inputs,), answer in zip(questions, answers, strict=True):
-        assert isinstance(answer, Outputs)
         assert np.array_equal(answer.arrays[0], inputs)
 
 
@@ -249,7 +247,6 @@ def test_of_requests_the_deadly_one_is_known(mode: str, opened: Callable[..., Pr
     answers = opened(mode).answers(case(1), questions)
     for (inputs,) in questions[:2]:
         answer = next(answers)
-        assert isinstance(answer, Outputs)
         assert np.array_equal(answer.arrays[0], inputs)
     with pytest.raises(DiedError, match=", 5 requests sent at once"):
         next(answers)
@@ -260,7 +257,6 @@ def test_a_program_may_write_while_it_is_written_to(opened: Callable[..., Proces
     process._timeout = 20.0
     for size in (3, 8_000_000):
         answer = process.answer(case(1), [np.ones(size, np.uint8)])
-        assert isinstance(answer, Outputs)
         assert answer.arrays[0].shape == (size,)
         assert not answer.arrays[0].any()
 
@@ -436,7 +432,6 @@ def test_high_bits_are_cleared_and_shapes_kept() -> None:
         entry = headers.TensorEntry(name, shape, len(due))
         tensor = headers.read_tensor(entry, types, "output 1")
         bits = tensor.bits(np.full(len(due), 0xFF, np.uint8))
-        assert isinstance(bits, np.ndarray)
         assert (bits.shape, bits.reshape(-1).tolist()) == (shape, due)
     tensor = headers.read_tensor(headers.TensorEntry("bool", (2,), 2), types, "output 1")
     assert tensor.bits(np.array([1, 2], np.uint8)).tolist() == [1, 2]  # not hidden: it is wrong

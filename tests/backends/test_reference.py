@@ -1,7 +1,6 @@
 import numpy as np
 from catalogue import CATALOG
 
-from convcheck.backends.protocol import Outputs
 from convcheck.backends.reference import Reference
 from convcheck.numerics.number import Bits
 from convcheck.rules.find import find_case
@@ -10,7 +9,6 @@ from convcheck.rules.find import find_case
 def answer(reference: Reference, saturate: int, bits: Bits) -> Bits:
     name = f"onnx.Cast-21/float32-to-float8e4m3fn/saturate={saturate}"
     found = reference.answer(find_case(CATALOG, name, None, None, ()), [bits])
-    assert isinstance(found, Outputs)
     return found.arrays[0]
 
 

@@ -46,9 +46,8 @@ def test_what_takes_less_is_silent(capsys: pytest.CaptureFixture[str]) -> None:
 def test_before_anything_is_done_nobody_knows_what_is_left() -> None:
     assert Work("x", 1, "case", begun=0.0).line(40.0) == "x: 0 of 1 case after 40 s"
     work = Work("x", 256, "part", begun=0.0, done=64, failing=2)
-    assert (
-        work.line(3600.0) == "x: 64 of 256 parts after 1 h 0 min, 2 failing, about 3 h 0 min left"
-    )
+    said = "x: 64 of 256 parts after 1 h 0 min, 2 failing, about 3 h 0 min left"
+    assert work.line(3600.0) == said
 
 
 def test_a_name_from_outside_is_not_obeyed(capsys: pytest.CaptureFixture[str]) -> None:

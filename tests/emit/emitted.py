@@ -18,7 +18,6 @@ from convcheck.emit.suite import Suite, with_series
 from convcheck.numerics.format import Float
 from convcheck.rules.model import Case
 from convcheck.semantics.expected import EXACT
-from convcheck.vectors.model import VectorSet
 
 WRONG = re.compile(r"^  wrong: (\d+) of \d+$", re.MULTILINE)
 POINT = re.compile(r"^(not ok|ok) (\d+) - ", re.MULTILINE)
@@ -38,16 +37,7 @@ CASES = {
 
 @cache
 def suite(case: Case) -> Suite:
-    found = with_series(CORPUS, case)
-    assert found is not None
-    return found
-
-
-@cache
-def vectors(case: Case) -> VectorSet:
-    found = CORPUS.vectors(case)
-    assert isinstance(found, VectorSet)
-    return found
+    return with_series(CORPUS, case)
 
 
 def asked(program: Path, case: Case, answers: Iterable[int]) -> tuple[int, int, str]:
@@ -56,7 +46,7 @@ def asked(program: Path, case: Case, answers: Iterable[int]) -> tuple[int, int, 
     The kernel under test reads its answers from a file: pairs of 64 bits, input and output.
     """
     path = program.with_name("answers")
-    pairs = zip(vectors(case).inputs[0].tolist(), answers, strict=True)
+    pairs = zip(edge(case).inputs[0].tolist(), answers, strict=True)
     path.write_bytes(b"".join(struct.pack("=QQ", *pair) for pair in pairs))
     code, output = run(program, case.id, path)
     assert output.startswith("TAP version 13\n"), output
@@ -80,11 +70,11 @@ def check_programs(program: Path) -> None:
     """Check that a program catches every field bug, and passes right answers of each reading."""
     for bug in BUGS:
         case = case_of(bug)
-        got = bug.convert(vectors(case).inputs[0])
+        got = bug.convert(edge(case).inputs[0])
         code, wrong, _ = asked(program, case, got.tolist())
         assert (code, wrong) == (1, caught_by(bug.convert, edge(case))), bug.name
     for case in CASES.values():
-        for reading in range(len(vectors(case).expected.readings)):
+        for reading in range(len(edge(case).expected.readings)):
             code, wrong, _ = asked(program, case, right_answers(case, reading))
             assert (code, wrong) == (0, 0), case.id
 
@@ -96,7 +86,7 @@ def words_of(case: Case) -> list[int]:
 
 def right_answers(case: Case, reading: int = 0) -> list[int]:
     """Return an expected code for each vector."""
-    expected, fmt = vectors(case).expected.readings[reading], case.outputs[0].format
+    expected, fmt = edge(case).expected.readings[reading], case.outputs[0].format
     nan = fmt.nan_code | fmt.sign_bit if isinstance(fmt, Float) else 0
     codes = np.where(expected.patterns == EXACT, expected.codes, nan)
     return [int(code) for code in codes]

@@ -34,7 +34,7 @@ issue = "https://example.org/1"
 
 
 def explained(fits: Mapping[str, Sequence[Names]], **more: object) -> RunResult:
-    result = found({name: wrong(10, 1) for name in fits}, **more)  # type: ignore[arg-type]
+    result = found({name: wrong(10, 1) for name in fits}, **more)
     cases = (
         replace(c, diagnosis=CaseDiagnosis(100, 10, tuple(fits[c.case.id])))
         if c.case.id in fits

@@ -120,20 +120,6 @@ def test_a_run_without_a_list_says_that_nothing_holds_the_backend() -> None:
     )
 
 
-@pytest.mark.parametrize(("text", "line", "message"), [
-    ("[[judged]]\n", 1, "[[judged]] lacks 'case'"),
-    ("[[judged]]\ncase = [\n  'x',\n  1,\n]\n", 2, "'case' has to be a name of cases"),
-    ("[[judged]]\ncase = 'x'\nreason = ''\n", 3, "unknown key 'reason' in [[judged]]"),
-])  # fmt: skip
-def test_a_bad_table(tmp_path: Path, text: str, line: int, message: str) -> None:
-    path = tmp_path / "known.toml"
-    path.write_text(text, encoding="utf-8")
-    with pytest.raises(UsageError) as caught:
-        read_known(str(path), CATALOG)
-    assert caught.value.place == Place(str(path), line)
-    assert caught.value.message.startswith(message)
-
-
 def test_the_life_of_a_kernel_that_disappears(tmp_path: Path) -> None:
     text = (KERNELS / "cast.py").read_text("utf-8")
     program, known = tmp_path / "cast.py", tmp_path / "known.toml"

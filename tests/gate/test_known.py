@@ -48,9 +48,7 @@ class Held:
     said: str = "pass"
     #: Cases with excused failures. None means those of `FAILING`.
     excused: tuple[str, ...] | None = None
-    #: The text to put into the list.
     repair: str = ""
-    #: Cases outside the run.
     left_out: tuple[str, ...] = ()
 
 
@@ -243,6 +241,9 @@ NAME = '"onnx.Cast-{19,21}/float64-to-float16"'
     (ENTRY.replace(NAME, "[1]"), 2, "'case'"),
     (ENTRY.replace("{19,21}", "*"), 2, ""),
     (ODD_LINES, 11, "'until'"),
+    ("[[judged]]\n", 1, "[[judged]] lacks 'case'"),
+    ("[[judged]]\ncase = [\n  'x',\n  1,\n]\n", 2, "'case' has to be a name of cases"),
+    ("[[judged]]\ncase = 'x'\nreason = ''\n", 3, "unknown key 'reason' in [[judged]]"),
 ])  # fmt: skip
 def test_a_bad_list(tmp_path: Path, text: str, line: int, words: str) -> None:
     path = tmp_path / "known.toml"

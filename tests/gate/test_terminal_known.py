@@ -42,8 +42,8 @@ def test_quiet_is_causes_and_findings_with_their_cases_and_the_verdict(name: str
 
 
 def counted(result: CaseResult, level: str = "disputed") -> tuple[str, int, int, int]:
-    counts = counts_of([result], level)  # type: ignore[arg-type]
-    word = status_of(result, level).word  # type: ignore[arg-type]
+    counts = counts_of([result], level)
+    word = status_of(result, level).word
     return word, counts.gated, counts.known, counts.waived
 
 

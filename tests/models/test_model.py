@@ -19,9 +19,7 @@ from convcheck.documents.encode import text
 from convcheck.judge.result import BackendInfo, Verdict
 from convcheck.models.conversions import converting
 from convcheck.models.graph import read_model
-from convcheck.models.known import (
-    _BOUNDS,
-)
+from convcheck.models.known import _BOUNDS
 from convcheck.records import replace
 
 TYPES = CATALOG.types.types

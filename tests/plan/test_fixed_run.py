@@ -39,7 +39,7 @@ class _OnlyWhole(Right):
     """A backend that expects tensors for all inputs, as from a worker."""
 
     def __init__(self, backend: Right) -> None:
-        self.answer = backend.answer  # type: ignore[method-assign]
+        self.answer = backend.answer
 
 
 @pytest.mark.parametrize("name", [INT8, FLOAT8])
@@ -58,7 +58,7 @@ def test_each_input_that_a_reciprocal_gets_wrong_is_counted(name: str) -> None:
     case, span = case_of(name), Span(0x4200_0000, 1 << 24)
     codes = np.arange(span.first, span.first + span.count, dtype=np.uint32)
     inputs = [codes, *fixed_tensors(case)]
-    right, wrong = (b.answer(case.call, inputs).arrays[0] for b in (Right(), Reciprocal()))  # type: ignore[union-attr]
+    right, wrong = (b.answer(case.call, inputs).arrays[0] for b in (Right(), Reciprocal()))
     types, scale = ("float32", "float32", case.outputs[0].name), int(inputs[1])
     asked = [(int(codes[i]), int(wrong[i])) for i in np.flatnonzero(right != wrong)]
     failing = [c for c, got in asked if got not in quantize(21, types, (c, scale, 0))]

@@ -8,7 +8,6 @@ from planted.sweeping import DEADLY_SAMPLE, SEED, WRONG_SAMPLE
 from sweeps import swept_in_worker
 
 from convcheck.judge.result import CaseResult
-from convcheck.numerics.format import Numeric
 from convcheck.plan.units import Unit
 from convcheck.rules.find import find_case
 from convcheck.vectors.corpus import CHUNK, SAMPLED_SPAN, open_corpus, sample_spans
@@ -16,21 +15,19 @@ from convcheck.vectors.samples import samples
 
 CORPUS = open_corpus(CATALOG, "boundary", SEED, Path("none"))
 NUMBER = 3 * CHUNK + 100
+CASE = find_case(CATALOG, "onnx.Cast-21", "float64", "int8", ())
 SELECT = ("--backend", "ml_dtypes", "onnx.Cast-21", "--case", "onnx.Cast-21/float64-to-int8",
           "--tier", "boundary", "--samples", SAMPLED_SPAN + 5)  # fmt: skip
 
 
 def asked(name: str) -> CaseResult:
-    case = find_case(CATALOG, "onnx.Cast-21", "float64", "int8", ())
     (span,) = sample_spans(NUMBER, SEED)
-    return swept_in_worker(name, [Unit(case, span, NUMBER, sampled=True)], CORPUS)[0]
+    return swept_in_worker(name, [Unit(CASE, span, NUMBER, sampled=True)], CORPUS)[0]
 
 
 def test_the_planted_inputs_are_samples() -> None:
-    case = find_case(CATALOG, "onnx.Cast-21", "float64", "int8", ())
-    source = case.inputs[0].format
-    assert isinstance(source, Numeric)
-    found = samples(source, case.outputs[0].format, SEED, 0, NUMBER).tolist()
+    source = CASE.inputs[0].format
+    found = samples(source, CASE.outputs[0].format, SEED, 0, NUMBER).tolist()
     assert found.count(WRONG_SAMPLE) == found.count(DEADLY_SAMPLE) == 1
     # and not in the first call
     assert min(found.index(WRONG_SAMPLE), found.index(DEADLY_SAMPLE)) > CHUNK
@@ -45,7 +42,7 @@ def test_one_bad_sample_costs_itself_only(name: str, verdict: str) -> None:
     assert [(g.verdict, g.count) for g in bad] == [(verdict, 1)]
     assert result.checked == NUMBER
     due = WRONG_SAMPLE if verdict == "fail" else DEADLY_SAMPLE
-    assert all(e.inputs == (due,) for g in bad for e in g.examples)  # type: ignore[union-attr]
+    assert all(e.inputs == (due,) for g in bad for e in g.examples)
 
 
 def test_what_is_declined_late_is_not_lost() -> None:

@@ -54,7 +54,7 @@ def test_what_does_not_come_again_is_not_forgotten(name: str, verdict: str, said
     assert (result.verdict, bad.placement) == (verdict, "bulk")
     assert said in bad.kind + bad.examples[0].message
     chunk = DEADLY // CHUNK * CHUNK
-    assert bad.examples[0].inputs[0] == chunk  # type: ignore[union-attr]
+    assert bad.examples[0].inputs[0] == chunk
 
 
 def test_what_hangs_before_its_first_call_is_found() -> None:
@@ -121,8 +121,6 @@ def test_shards_of_one_case_add_up(tmp_path: Path) -> None:
     assert merged.read_bytes() == whole.read_bytes()
     (case,) = report_at(whole)["cases"]
     assert (case["coverage"], case["checked"]) == ("exhaustive", 2**32)
-    lost = convcheck("report", *shards[:2], "-o", merged)
-    assert lost.returncode == 2
 
 
 def test_an_interrupted_sweep_goes_on(tmp_path: Path) -> None:
@@ -144,20 +142,11 @@ def test_an_interrupted_sweep_goes_on(tmp_path: Path) -> None:
 
 
 def test_64_bits_are_refused() -> None:
-    asked = (
-        "run",
-        "--backend",
-        "reference",
-        "onnx.Cast-21",
-        "--tier",
-        "exhaustive",
-        "--to",
-        "int8",
-    )
-    done = convcheck(*asked, "--from", "int64", "--from", "float64")
+    asked = ("run", "--backend", "reference", "onnx.Cast-21", "--tier", "exhaustive")
+    done = convcheck(*asked, "--to", "int8", "--from", "int64", "--from", "float64")
     assert done.returncode == 2
     assert "no machine asks all 2^64 bit patterns of float64, int64" in done.stderr
     assert "boundary asks every rounding boundary" in done.stderr
-    done = convcheck(*asked, "--from", "int64", "--from", "bool")
+    done = convcheck(*asked, "--to", "int8", "--from", "int64", "--from", "bool")
     assert done.returncode == 0
     assert "left out: 1 case; no machine asks all 2^64 bit patterns of int64" in done.stderr

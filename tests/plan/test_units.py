@@ -147,7 +147,7 @@ def test_what_is_wrong_in_short_calls_only_is_found() -> None:
     result = gathered(tallied(in_short(bent)), swept(in_short(bent), CASE))
     (group,) = failing(result)
     assert (group.verdict, group.placement, group.count) == ("fail", MAIN, 1)
-    assert group.examples[0].inputs == (0x3F800000,)  # type: ignore[union-attr]
+    assert group.examples[0].inputs == (0x3F800000,)
 
 
 def test_what_a_sweep_finds_too_is_said_once() -> None:

@@ -39,7 +39,7 @@ class Good:
 
 
 def given(*arrays: object) -> Answer:
-    return Outputs(arrays, ("int8",) * len(arrays))  # type: ignore[arg-type]
+    return Outputs(arrays, ("int8",) * len(arrays))
 
 
 def on(
@@ -50,7 +50,7 @@ def on(
             return is_bad(length)
 
         def bad(self, numbers: Bits) -> Answer:
-            return bad(numbers)  # type: ignore[return-value]
+            return bad(numbers)
 
     return Bad
 
@@ -66,12 +66,12 @@ Hangs = on(lambda numbers: time.sleep(600))
 HangsAlways = on(lambda numbers: time.sleep(600), lambda length: True)
 
 
-class DiesThenDeclines(on(lambda numbers: segfault(), lambda length: length == 0)):  # type: ignore[misc]
+class DiesThenDeclines(on(lambda numbers: segfault(), lambda length: length == 0)):
     def good(self, numbers: Bits) -> Answer:
         return Declined("no kernel", missing=True)
 
 
-class AfterManyCalls(Segfault):  # type: ignore[misc,valid-type]
+class AfterManyCalls(Segfault):
     calls = 0
 
     def is_bad(self, length: int) -> bool:
@@ -88,7 +88,7 @@ class Raises(Good):
 
 Garbage = on(lambda numbers: 42)
 Lists = on(lambda numbers: given([1, 2]))
-Nothing = on(lambda numbers: Outputs(None, ("int8",)))  # type: ignore[arg-type]
+Nothing = on(lambda numbers: Outputs(None, ("int8",)))
 Floats = on(lambda numbers: given(np.full(len(numbers), np.nan, np.float32)))
 Objects = on(lambda numbers: given(np.array(["0"] * len(numbers), object)))
 Wide = on(lambda numbers: given(numbers.astype(np.uint32)))

@@ -255,7 +255,6 @@ def _with_outputs(change: Callable[[Case, Sequence[Bits], Outputs], Sequence[Bit
         right = _promoted(case, call)
         if isinstance(right, Refused):
             return right
-        assert isinstance(right, Outputs)
         return replace(right, arrays=tuple(change(case, call, right)))
 
     return kernel

@@ -127,9 +127,7 @@ def case_of(name: str) -> Case:
 
 @cache
 def vectors_of(name: str) -> VectorSet:
-    found = CORPUS.vectors(case_of(name))
-    assert isinstance(found, VectorSet)
-    return found
+    return CORPUS.vectors(case_of(name))
 
 
 def calls_of(name: str) -> CallSet:
@@ -154,7 +152,6 @@ def decides(name: str, cause: Cause) -> bool:
 def caused(vectors: VectorSet, *causes: Cause) -> Answers:
     case = vectors.case
     program = compile_wrong(CATALOG.specs[case.spec], case, causes) if causes else compiled(case)
-    assert program is not None
     reading = readings_at(program, points_of(case, vectors.inputs[0]))[0]
     refused = reading.patterns == TO_REFUSE
     messages = dict.fromkeys(np.flatnonzero(refused).tolist(), "no")
@@ -168,7 +165,6 @@ def answering(vectors: VectorSet, codes: Bits) -> Answers:
 def converting(case: Case, *names: str) -> Convert:
     causes = [CAUSES[name] for name in names]
     program = compile_wrong(CATALOG.specs[case.spec], case, causes) if causes else compiled(case)
-    assert program is not None
     return lambda codes: readings_at(program, points_of(case, codes))[0].codes
 
 

@@ -40,7 +40,7 @@ def asked_as(change: Callable[[Catalog, Case, Inputs], tuple[Case, Inputs]]) -> 
 
 
 def raises(error: Exception, where: Callable[[Inputs], bool], deviating: type) -> type[Reference]:
-    class Raises(deviating):  # type: ignore[misc]
+    class Raises(deviating):
         def answer(self, case: Case, inputs: Inputs) -> Answer:
             if where(inputs):
                 raise error

@@ -47,9 +47,7 @@ class Dynamic:
     rounds_zero: Callable[[Floats], Floats] = to_even
     divides: Callable[[Floats, Number], Floats] = by_division
     rounds: Callable[[Floats], Floats] = to_even
-    #: Add the zero point before rounding.
     adds_first: bool = False
-    #: Wrap instead of saturating.
     wraps: bool = False
     #: The least number of y and of the zero point.
     least: int = 0

@@ -44,7 +44,7 @@ class Steady:
 def spoiling(
     spoil: Callable[[Steady, Bits, Bits], object], of: type[Steady] = Steady
 ) -> type[Steady]:
-    class Spoiling(of):  # type: ignore[misc,valid-type]
+    class Spoiling(of):
         def spoil(self, codes: Bits, given: Bits) -> None:
             spoil(self, codes, given)
 
@@ -234,7 +234,7 @@ class RefusesAlways(SteadyCaller):
         self.asked.append(length(inputs))
         odd: dict[int, Answer] = {
             3: Refused("not three"), 4: HugeAgain.again,
-            5: Outputs((np.array([1], np.int8),), ("int8",)),  # type: ignore[arg-type]
+            5: Outputs((np.array([1], np.int8),), ("int8",)),
         }  # fmt: skip
         return odd.get(length(inputs)) or super().answer(case, inputs)
 

@@ -127,9 +127,7 @@ def _grid(target: Float, rng: np.random.Generator) -> tuple[Float, Bits]:
 
 @cache
 def edge(case: Case) -> VectorSet:
-    found = CORPUS.vectors(case)
-    assert isinstance(found, VectorSet)
-    return found
+    return CORPUS.vectors(case)
 
 
 def only(case: Case, bits: Bits) -> VectorSet:

@@ -76,7 +76,6 @@ class Asked:
     x: Floats
     scale: Floats
     zero: Floats
-    #: The types of x and y.
     source: str
     target: str
 

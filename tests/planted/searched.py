@@ -22,8 +22,8 @@ def note(what: str, case: Case) -> None:
 
 
 def noted(tried: search.Search, *given: object) -> CaseDiagnosis | None:
-    note("searches", given[0].case)  # type: ignore[attr-defined]
-    return DIAGNOSE(tried, *given)  # type: ignore[arg-type]
+    note("searches", given[0].case)
+    return DIAGNOSE(tried, *given)
 
 
 class Searched(Reference):

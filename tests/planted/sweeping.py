@@ -50,7 +50,7 @@ def wrong_at(code: int) -> type[MlDtypes]:
         def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
             answer = super().answer(case, inputs)
             if (here := np.asarray(inputs[0]) == code).any():
-                answer.arrays[0][here] ^= 1  # type: ignore[union-attr]
+                answer.arrays[0][here] ^= 1
             return answer
 
     return WrongAt
@@ -66,7 +66,7 @@ RefusesSample = at(DEADLY_SAMPLE, lambda: Refused("not this one"))
 DeclinesLate = at(DEADLY_SAMPLE, lambda: Declined("not today"))
 
 
-class RefusesAndCrashes(Refuses):  # type: ignore[misc,valid-type]
+class RefusesAndCrashes(Refuses):
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
         answer = super().answer(case, inputs)
         crashes = (np.asarray(inputs[0]) == DEADLY + 40_000).any()
@@ -96,7 +96,7 @@ def bound_only(happens: Happens) -> type[MlDtypes]:
             def call() -> Answer | None:
                 if (codes == DEADLY).any():
                     return happens()
-                out[...] = self.answer(case, [codes]).arrays[0]  # type: ignore[union-attr]
+                out[...] = self.answer(case, [codes]).arrays[0]
                 return None
 
             return call
@@ -130,7 +130,7 @@ class DiesOnce(MlDtypes):
             if (codes == int(os.environ["DIES_AT"])).any() and not died.exists():
                 died.touch()
                 os.kill(os.getpid(), signal.SIGKILL)
-            out[...] = self.answer(case, [codes]).arrays[0]  # type: ignore[union-attr]
+            out[...] = self.answer(case, [codes]).arrays[0]
             return None
 
         return call

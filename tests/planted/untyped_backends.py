@@ -64,12 +64,12 @@ class Bomb:
         return os._exit, (0,)
 
 
-RefusesWithBomb = answers(lambda *_: Refused(Bomb()))  # type: ignore[arg-type]
-DeclinesWithBomb = supports(Declined(Bomb()))  # type: ignore[arg-type]
+RefusesWithBomb = answers(lambda *_: Refused(Bomb()))
+DeclinesWithBomb = supports(Declined(Bomb()))
 
 
 class NamedByBomb(Honest):
-    name = Bomb()  # type: ignore[assignment]
+    name = Bomb()
 
 
 class WritesIntoThePipe(Honest):
@@ -93,8 +93,8 @@ class BeginsAMessage(Honest):
         sleep()
 
 
-RefusesWithNone = answers(lambda *_: Refused(None))  # type: ignore[arg-type]
-DeclinesWithObject = answers(lambda *_: Declined(object()))  # type: ignore[arg-type]
+RefusesWithNone = answers(lambda *_: Refused(None))
+DeclinesWithObject = answers(lambda *_: Declined(object()))
 RefusesAtLength = answers(lambda *_: Refused("x" * 47_000_000))
 ReturnsArray = answers(lambda self, case, inputs: self.zeros(case, inputs))
 ReturnsNothing = answers(lambda *_: None)
@@ -268,7 +268,7 @@ Ones, Twos = (
 )
 
 
-class LongOption(Ones):  # type: ignore[misc,valid-type]
+class LongOption(Ones):
     options: ClassVar[dict[str, tuple[str, ...]]] = {
         "n" * 5_000_000: ("a" * 5_000_000, "b" * 5_000_000)
     }

@@ -154,7 +154,7 @@ def test_a_worker_that_is_killed_has_its_batch_asked_elsewhere(url: str, local: 
     assert not before & set(programs())
 
 
-class Hangs(HangsOnOne):  # type: ignore[misc,valid-type]
+class Hangs(HangsOnOne):
     def misbehave(self, array: Bits) -> None:
         if BAD in array:
             Path(os.environ[FOLDER], str(os.getpid())).touch()
@@ -203,10 +203,8 @@ def test_a_backend_that_cannot_be_opened_is_the_error_that_it_is_here(url: str, 
         here(setup, jobs(1))
     with pytest.raises(ConvcheckError) as found:
         list(on_cluster(url, setup, jobs(1), 20.0))
-    assert (type(found.value), found.value.message) == (
-        type(expected.value),
-        expected.value.message,
-    )
+    assert type(found.value) is type(expected.value)
+    assert found.value.message == expected.value.message
     assert "cluster's worker tcp://" in found.value.hint
 
 

@@ -1,13 +1,10 @@
 import multiprocessing
 import shutil
-import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
 
 from command import convcheck, convcheck_process
-from living import descendants_of, eventually, is_alive
 
 RUN = ("run", "onnx.Cast-13", "--from", "float16", "--to", "float32", "--no-progress", "-j", "1")
 TELLING = ("--backend", "tests.planted.bad_backends:Telling")
@@ -18,24 +15,6 @@ def test_a_worker_has_nothing_of_the_command_and_ends_as_a_python_does(tmp_path:
     done = convcheck_process(*RUN, *TELLING, CONVCHECK_TEST_TOLD=str(told))
     assert done.returncode == 1, done.stderr
     assert told.read_text().splitlines() == ["False ['-c'] True", "ends"]
-
-
-def test_how_a_forked_worker_ended_is_told(tmp_path: Path) -> None:
-    backend = ("--backend", "tests.planted.bad_backends:LeavesByItself")
-    done = convcheck_process(*RUN, *backend, CONVCHECK_TEST_TOLD=str(tmp_path / "told"))
-    assert done.returncode == 1, done.stderr
-    assert "exited with status 3" in done.stdout
-
-
-def test_nothing_is_left_of_a_command_that_is_killed() -> None:
-    hangs = ("--backend", "tests.planted.bad_backends:HangsAlways", "--timeout", "600")
-    command = [sys.executable, "-m", "convcheck", *RUN, *hangs]
-    nothing = subprocess.DEVNULL
-    with subprocess.Popen(command, stdout=nothing, stderr=nothing) as parent:
-        assert eventually(lambda: len(descendants_of(parent.pid)) >= 3)
-        left = descendants_of(parent.pid)
-        parent.kill()
-    assert eventually(lambda: not any(map(is_alive, left)), 30)
 
 
 def test_a_backend_that_removes_the_folder_of_the_socket_ends_no_run() -> None:

@@ -4,7 +4,7 @@ import pytest
 from catalogue import CATALOG
 
 from convcheck.judge.answers import LARGE_CALLS, MANY_CALLS
-from convcheck.judge.result import FAILURES, CaseResult, Group
+from convcheck.judge.result import FAILURES, CaseResult
 from convcheck.plan.runner import Done, Workers, run
 from convcheck.plan.units import Unit, later_versions, units
 from convcheck.pool.messages import Setup
@@ -26,13 +26,11 @@ def asked(name: str, plan: list[Unit]) -> dict[str, CaseResult]:
         return {result.case.id: result for result in found if result}
 
 
-def failures(result: CaseResult) -> list[Group]:
-    return [group for group in result.groups if group.verdict in FAILURES]
-
-
 def failing(name: str, plan: list[Unit]) -> dict[str, list[tuple[str, str]]]:
     return {
-        case: list(dict.fromkeys((g.verdict, g.placement) for g in failures(result)))
+        case: list(
+            dict.fromkeys((g.verdict, g.placement) for g in result.groups if g.verdict in FAILURES)
+        )
         for case, result in asked(name, plan).items()
         if result.verdict in FAILURES
     }

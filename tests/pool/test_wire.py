@@ -46,6 +46,11 @@ def test_a_message_comes_as_it_was(message: Finished) -> None:
     assert read(encode(message)) == message
 
 
+def sent(answers: Answers, doubt: Elsewhere | None = None) -> tuple[Answers, Elsewhere | None]:
+    back = read(encode(Finished(replace(RESULT, answers=answers), True, doubt=doubt)))
+    return back.result.answers, back.doubt
+
+
 def test_arrays_come_as_they_were() -> None:
     codes = np.arange(6, dtype=np.uint16).reshape(2, 3)
     got = (
@@ -54,32 +59,21 @@ def test_arrays_come_as_they_were() -> None:
         Outputs((np.array(["a", "b"], object),), ("string",)),
         Oversized(((1 << 40,),), ("a",)),
     )
-    answers = Answers(np.array(got, object), np.zeros(4, np.uint8), {2: "x"})
-    back = read(encode(Finished(replace(RESULT, answers=answers), True)))
-    assert isinstance(back, Finished)
-    assert isinstance(back.result, CaseResult)
-    assert isinstance(back.result.answers, Answers)
-    first, none, texts, large = back.result.answers.got
-    assert isinstance(first, Outputs)
-    assert isinstance(texts, Outputs)
+    back, _ = sent(Answers(np.array(got, object), np.zeros(4, np.uint8), {2: "x"}))
+    first, none, texts, large = back.got
     np.testing.assert_array_equal(first.arrays[0], [[0, 1, 2], [3, 4, 5]])
     assert (first.arrays[0].dtype, texts.arrays[0].tolist()) == (np.uint16, ["a", "b"])
-    assert (none, large, back.result.answers.messages) == (None, got[3], {2: "x"})
+    assert (none, large, back.messages) == (None, got[3], {2: "x"})
 
 
 def test_answers_to_elements_come_as_they_were() -> None:
     codes, state = np.arange(3, dtype=np.uint16), np.zeros(3, np.uint8)
     there = Elsewhere("alone", np.array([1]), codes[:1])
     answers = Answers(codes, state, {1: "x"}, elsewhere=(there,), with_others=frozenset([2]))
-    back = read(encode(Finished(replace(RESULT, answers=answers), True, doubt=there)))
-    assert isinstance(back, Finished)
-    assert isinstance(back.result, CaseResult)
-    found = back.result.answers
-    assert isinstance(found, Answers)
+    found, doubt = sent(answers, there)
     np.testing.assert_array_equal(found.got, codes)
     assert (found.messages, found.with_others) == ({1: "x"}, frozenset([2]))
-    for one in (found.elsewhere[0], back.doubt):
-        assert one is not None
+    for one in (found.elsewhere[0], doubt):
         assert (one.placement, one.index.tolist(), one.got.tolist()) == ("alone", [1], [0])
 
 

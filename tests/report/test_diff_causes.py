@@ -52,7 +52,7 @@ def changed(found: RunDifference) -> list[tuple[str, Names, int, int, dict[str, 
 def switched(found: RunDifference) -> list[tuple[str, Names, Names]]:
     names = [[tuple(c.name for c in side) for side in (one.before, one.after)]
              for one in found.other_causes]  # fmt: skip
-    return [(one.case, *both) for one, both in zip(found.other_causes, names, strict=True)]  # type: ignore[misc]
+    return [(one.case, *both) for one, both in zip(found.other_causes, names, strict=True)]
 
 
 def test_what_came_went_grew_and_shrank() -> None:

@@ -80,7 +80,7 @@ def test_the_schema_is_one() -> None:
 
 
 def gone(verdict: str, message: str = "") -> CaseResult:
-    return unasked(ONE, verdict, message)  # type: ignore[arg-type]
+    return unasked(ONE, verdict, message)
 
 
 def test_the_outcome_of_a_case() -> None:
@@ -150,7 +150,6 @@ def messages(result: RunResult) -> list[str]:
 
 def test_properties() -> None:
     suite = rendered(RUNS["listed"]()).find("testsuite")
-    assert suite is not None
     said = {p.get("name"): p.get("value") for p in suite.iter("property")}
     assert said == {
         "backend": "onnxruntime 1.31.1", "tier": "edge", "level": "disputed",

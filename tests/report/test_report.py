@@ -92,7 +92,7 @@ KERNELS = {**PROMOTE.wrong, "refusal missing for scalars": asked_as(accepts_scal
 
 
 def promoted(name: str) -> RunResult:
-    backend = Scripted(KERNELS[name])  # type: ignore[arg-type]
+    backend = Scripted(KERNELS[name])
     results = []
     for one in cases(SPEC):
         if {t.name for t in one.inputs} <= SOME and one.layout in LAYOUTS:

@@ -75,10 +75,6 @@ def negative(x: Value) -> bool:
     return x.startswith("-") if isinstance(x, str) else x < 0
 
 
-def half_even(x: Fraction) -> int:
-    return round(x)
-
-
 def half_away(x: Fraction) -> int:
     whole = int(abs(x) + Fraction(1, 2))
     return -whole if x < 0 else whole
@@ -112,16 +108,13 @@ def beyond(low: int, high: int, finite: bool = False) -> Callable[[Value], bool]
 
 
 FAR = beyond(-128, 127)
-
-
-def not_nan(x: Value) -> bool:
-    return FAR(x) and x not in ("nan", "-nan")
-
-
 FINITE = beyond(-128, 127, finite=True)
-MODES = {"toward-zero": int, "nearest-even": half_even, "nearest-away": half_away}
+MODES = {"toward-zero": int, "nearest-even": round, "nearest-away": half_away}
 INT_PLANTS = {
-    "clamps": Plant("float32", "int8", not_nan, lambda x, c: -128 if negative(x) else 127),
+    "clamps": Plant(
+        "float32", "int8", lambda x: FAR(x) and x not in ("nan", "-nan"),
+        lambda x, c: -128 if negative(x) else 127,
+    ),
     "always-min": Plant("float32", "int8", FAR, lambda x, c: -128),
     "beyond-is-min": Plant("float32", "int8", FAR, lambda x, c: -128),
     "wraps": Plant("float64", "int8", FINITE, lambda x, c: int(x)),

@@ -6,9 +6,7 @@ import sys
 import time
 from pathlib import Path
 
-import pytest
 from command import convcheck
-from places import ROOT
 from report_json import held_log
 
 REFUSING = "tests.planted.free_backends:Refusing"
@@ -17,11 +15,6 @@ SELECTION = (
     "--case", "onnx.Cast-21/string-to-int8", "--case", "onnx.Range-11/*", "--timeout", "120",
 )  # fmt: skip
 ASK = ("run", "--open", "--backend", REFUSING, "--backend", "planted.deviating:Diary", *SELECTION)
-
-
-@pytest.fixture(autouse=True)
-def _at_the_root(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
 
 
 def kept(journal: Path) -> set[str]:

@@ -49,7 +49,6 @@ class Example:
 @dataclass(frozen=True)
 class QuantizationBug:
     case: str
-    #: A report on GitHub.
     link: str
     way: Way
     example: Example
