@@ -215,6 +215,8 @@ def _normalized(module: Any, name: str) -> str:
         usual = ranges.get(call[3]) == f"i{size} 0, i{size} {size + 1}"
         return call[1] if usual else call[0]
 
+    # it is run on this machine, whatever it was written for
+    text = re.sub(r"^target (triple|datalayout) = .*\n", "", text, flags=re.MULTILINE)
     text = re.sub(r"(call i(\d+) @llvm\.ct\w+\.i\d+\([^)]*\)), !range (!\d+)", plain, text)
     return re.sub(r"call range\(i(\d+) 0, (\d+)\) (i\d+ @llvm\.ct)", _unranged, text)
 

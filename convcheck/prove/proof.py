@@ -26,8 +26,6 @@ class Proof:
     inputs: tuple[int, ...] = ()
     #: of the source
     bits: int = 0
-    #: whether its answer has bits that LLVM leaves open, such as those of a NaN
-    free: bool = False
     assumed: tuple[str, ...] = ()
     #: numbers of instructions, blocks and loops
     size: tuple[int, int, int] = (0, 0, 0)

@@ -3,7 +3,6 @@
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
 
 import z3
 
@@ -35,6 +34,14 @@ def prove(spec: Spec, case: Case, kernel: Kernel, limit: float, *, both: bool = 
     except UndecidedError as error:
         proof = replace(proof, why=str(error))
     return replace(proof, took=time.perf_counter() - start)
+
+
+def allows(
+    spec: Spec, case: Case, kernel: Kernel, answers: Sequence[tuple[int, int]], limit: float
+) -> bool:
+    """Return whether LLVM allows these (input, answer) pairs of a function."""
+    proving = _Proving(spec, case, kernel, limit, both=False)
+    return all(proving.may_give(x, y) for x, y in answers)
 
 
 def changes(spec: Spec, case: Case) -> list[int]:
@@ -94,8 +101,11 @@ class _Proving:
         if len(self.rules) > 1:
             model = self._solved(*(z3.Not(rule.holds(self.x, self.y)) for rule in self.rules))
             refuting = [_code(model, self.x)] if model is not None else refuting
-        free = any(name.startswith("any") for name in _variables(self.y))
-        return replace(proof, verdict="refuted", inputs=tuple(refuting), free=free)
+        return replace(proof, verdict="refuted", inputs=tuple(refuting))
+
+    def may_give(self, x: int, y: int) -> bool:
+        """Return whether `y` is a result for `x`."""
+        return self._solved(self.x == x, self.y == y) is not None
 
     def _solved(self, *conditions: Bool) -> z3.ModelRef | None:
         solver = z3.Solver()
@@ -164,16 +174,3 @@ def _mutants(rule: Rule) -> Iterator[Rule]:
 
 def _code(model: z3.ModelRef, x: Bits) -> int:
     return int(model.eval(x, model_completion=True).as_long())
-
-
-def _variables(term: Any) -> set[str]:
-    found, seen, todo = set[str](), set[int](), [term]
-    while todo:
-        one = todo.pop()
-        if one.get_id() in seen:
-            continue
-        seen.add(one.get_id())
-        if z3.is_const(one) and one.decl().kind() == z3.Z3_OP_UNINTERPRETED:
-            found.add(one.decl().name())
-        todo += one.children()
-    return found

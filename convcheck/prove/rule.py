@@ -97,10 +97,10 @@ def rules_of(spec: Spec, case: Case) -> list[Rule]:
         return _computed_rules(compile_case(spec, case), source, target)
     by_code = lookup(compile_case(spec, case), source, target)
     firsts = by_code.expected(by_code.starts)
-    names = dict.fromkeys(name for by in by_code.program.decisions for name in by.readings)
+    names = _names(by_code.program)
     return [
         Rule(source, target, name, tuple(_parts(by_code, firsts, number)))
-        for number, name in enumerate(names or [""])
+        for number, name in enumerate(names)
     ]
 
 
@@ -109,16 +109,20 @@ def _computed_rules(program: Program, source: Numeric, target: Numeric) -> list[
     constants = [run for run in found if isinstance(run, Constant)]
     if len(constants) < len(found):
         raise UndecidedError("a rule with too many steps")
-    most = max(len(run.outcomes) for run in constants)
-    names = dict.fromkeys(name for by in program.decisions for name in by.readings if name)
-    each = [[run.outcomes[min(number, len(run.outcomes) - 1)] for run in constants]
-            for number in range(most)]  # fmt: skip
     return [
-        Rule(source, target, name, tuple(
-            Part(run.first, run.end - 1, pattern, 0 if pattern else code)
-            for run, (code, pattern) in zip(constants, outcomes, strict=True)))
-        for name, outcomes in zip([*names, *[""] * most], each, strict=False)
-    ]  # fmt: skip
+        Rule(source, target, name, tuple(_constant(run, number) for run in constants))
+        for number, name in enumerate(_names(program))
+    ]
+
+
+def _constant(run: Constant, reading: int) -> Part:
+    code, pattern = run.outcomes[min(reading, len(run.outcomes) - 1)]
+    return Part(run.first, run.end - 1, pattern, 0 if pattern else code)
+
+
+def _names(program: Program) -> tuple[str, ...]:
+    """Return the names of the readings, in the order of outcomes: ('',) for a single one."""
+    return max((by.readings for by in program.decisions), key=len)
 
 
 def _parts(by_code: Segments, firsts: object, reading: int) -> list[Part]:

@@ -57,6 +57,16 @@ def test_rules_agree_with_the_evaluator(spec: str) -> None:
     assert asked > 15
 
 
+def test_readings_have_their_names() -> None:
+    case = find_case(CATALOG, "onnx.Cast-21/float32-to-uint4", None, None, ())
+    rules = {rule.name: rule for rule in rules_of(CATALOG.specs[case.spec], case)}
+    assert set(rules) == {"nearest-even", "toward-zero"}
+    x = 0x3FE00000  # 1.75
+    assert is_right(rules["nearest-even"], x, 2)
+    assert is_right(rules["toward-zero"], x, 1)
+    assert not is_right(rules["toward-zero"], x, 2)
+
+
 @pytest.mark.parametrize("mode", ["toward-zero", "nearest-away"])
 def test_another_rounding_mode_shows(mode: str) -> None:
     case = find_case(CATALOG, "onnx.Cast-28/float32-to-bfloat16", None, None, ())
