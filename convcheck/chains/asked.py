@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from convcheck.chains.cast import U64, Chain
 from convcheck.chains.compare import known_inputs
-from convcheck.chains.type_chain import CompiledCast, CompiledCasts
+from convcheck.chains.type_chain import CompiledCast, CompiledCasts, Way
 from convcheck.errors import SpecError, UsageError
 from convcheck.numerics.format import Float
 from convcheck.records import replace
@@ -170,6 +170,18 @@ def cast_alone(spec: Spec, hop: Case, codes: U64, chain: Case) -> VectorSet:
     given = tuple(one for one in chain.setting if one == ("input", "constant"))
     expected = evaluate(spec, hop, bits)
     return VectorSet(replace(hop, setting=given), (bits,), expected, "sampled", form_decision(spec))
+
+
+def chain_vectors(spec: Spec, case: Case, ways: Sequence[Way], codes: Sequence[int]) -> VectorSet:
+    """Return vectors of a chain as a single conversion, under these readings."""
+    given, target = np.array(codes, np.uint64), case.outputs[0].format.storage
+    results = (way.chain.results(given) for way in ways)
+    readings = tuple(Reading(one.codes.astype(target), one.patterns) for one in results)
+    names = tuple(way.name for way in ways)
+    decision = _decision(spec, None, names if len(ways) > 1 else ("",))
+    expected = Expected(np.zeros(len(given), np.int16), (decision,), readings)
+    bits = given.astype(case.inputs[0].format.storage)
+    return VectorSet(replace(case, hops=()), (bits,), expected, "sampled", form_decision(spec))
 
 
 def _decision(spec: Spec, promise: Promise | None, readings: Names) -> Decision:

@@ -68,6 +68,11 @@ class Way:
     chain: Chain
     direct: Cast
 
+    @property
+    def name(self) -> str:
+        """The readings, '' if none is disputed."""
+        return ", ".join(dict.fromkeys(self.readings.values()))
+
 
 @dataclass(frozen=True, eq=False)
 class TypeChain:
@@ -96,6 +101,14 @@ class TypeChain:
             if all(chosen.setdefault(dispute, name) == name for dispute, name in said):
                 *hops, direct = (c.casts[n] for c, n in zip(conversions, numbers, strict=True))
                 yield Way(chosen, Chain(tuple(hops)), direct)
+
+
+def ways(spec: Spec, case: Case) -> list[Way]:
+    """Return each reading of a chain that reads the same row alike in all casts."""
+    casts = tuple(CompiledCast((hop.inputs[0], hop.outputs[0]), spec, hop) for hop in case.hops)
+    types = (case.inputs[0], *(hop.outputs[0] for hop in case.hops))
+    identity = CompiledCast((types[0], types[0]))
+    return list(TypeChain(spec, types, casts, identity).ways())
 
 
 def takes_chains(spec: Spec) -> bool:

@@ -2,10 +2,12 @@
 
 import dataclasses
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from convcheck.backends.compiled import Kernel, load
+from convcheck.chains.asked import chain_case, chain_vectors
+from convcheck.chains.type_chain import CompiledCasts, ways
 from convcheck.cli.asking import Asking, corpus_of_run
 from convcheck.cli.options import RunOptions, catalog, selection_of
 from convcheck.cli.outputs import Output, check_outputs, named, show, tracked
@@ -14,15 +16,18 @@ from convcheck.documents.encode import text
 from convcheck.documents.proof import proofs_junit, proofs_text
 from convcheck.errors import Place, UnavailableError, UsageError, install_hint
 from convcheck.files import MOST_OF_SPEC, read_text
-from convcheck.judge.result import FAILURES, CaseResult, Example, Word
+from convcheck.judge.result import FAILURES, CaseResult, Example, RunResult, Word
 from convcheck.plan.runner import ask_one_input
 from convcheck.plan.select import select
+from convcheck.prove.proof import Proof
 from convcheck.records import replace
 from convcheck.report.document import Document
 from convcheck.report.draw.console import MAX_WIDTH, plain_lines
 from convcheck.report.draw.prove import Told, proof_blocks
+from convcheck.rules.find import find_spec
 from convcheck.rules.load import Catalog
-from convcheck.rules.model import Case
+from convcheck.rules.model import Case, Spec
+from convcheck.vectors.model import VectorSet
 
 REFUTED, UNDECIDED = 1, 3
 
@@ -80,9 +85,26 @@ def _pairs(
     for case_name, where_is in given.items():
         address = f"{where_is} {cflags or ''}".strip()
         found = kernels[address] = kernels.get(address) or load(address)
-        cases = select(loaded, replace(selection_of((case_name,)), where=where), "exhaustive")
+        cases = _cases(loaded, case_name, where)
         fitting = [case for case in cases if not (case.whole_calls or found.mismatch(case))]
         yield from ((case, address, found) for case in fitting or cases)
+
+
+def _cases(loaded: Catalog, name: str, where: tuple[str, ...]) -> list[Case]:
+    head, _, rest = name.partition("/")
+    types, *values = rest.split("/")
+    names = types.split("-to-")
+    if len(names) <= 2 or any(letter in name for letter in "*?["):
+        return select(loaded, replace(selection_of((name,)), where=where), "exhaustive")
+    casts = CompiledCasts(loaded, find_spec(loaded, head), (*values, *where))
+    casts.check_where(names[1:])
+    return [chain_case(casts, names)]
+
+
+def _vectors(spec: Spec, case: Case, codes: Sequence[int]) -> VectorSet:
+    if case.hops:
+        return chain_vectors(spec, case, ways(spec, case), codes)
+    return vectors_of(spec, case, list(map(hex, codes)))[0]
 
 
 def _answers(found: CaseResult) -> Iterator[tuple[Word, Word | None]]:
@@ -105,12 +127,9 @@ def _table(path: Path) -> dict[str, str]:
 def _told(
     loaded: Catalog, case: Case, address: str, kernel: Kernel, timeout: float, *, both: bool
 ) -> Told:
-    """Prove or refute a kernel, then run it: on the refuting input, and on the edge inputs.
-
-    If other inputs are fixed, it is run where the expected value changes, and has no cause.
-    """
+    """Prove or refute a kernel, then run it: on the refuting input, and on the edge inputs."""
     try:
-        from convcheck.prove.prove import DisagreeingError, allows, changes, prove
+        from convcheck.prove.prove import DisagreeingError, allows, prove
 
         if both:
             import bitwuzla  # noqa: F401
@@ -120,7 +139,7 @@ def _told(
     proof = prove(spec, case, kernel, timeout, both=both)
     one = None
     if proof.verdict == "refuted":
-        asked = vectors_of(spec, case, list(map(hex, proof.inputs)))[0]
+        asked = _vectors(spec, case, proof.inputs)
         inputs = ", ".join(map(hex, proof.inputs))
         one = ask_one_input(backend, asked, timeout, loaded)[1]
         answers = [(x, y) for x, y in _answers(one) if isinstance(x, int) and isinstance(y, int)]
@@ -131,17 +150,29 @@ def _told(
         if right:
             why = f"for {inputs} LLVM allows several results, and the machine gives a right one"
             proof, one = dataclasses.replace(proof, verdict="undecided", why=why), None
-    options = RunOptions(1, timeout)
-    if case.fixed and proof.verdict == "proved":
-        asked = vectors_of(spec, case, list(map(hex, changes(spec, case))))[0]
-        failed, run = ask_one_input(backend, asked, timeout, loaded)[1].verdict in FAILURES, None
-    elif case.fixed:
-        failed, run = False, None
-    else:
-        run = Asking([case], corpus_of_run(loaded, options, [case]), options).ask(backend)
-        failed = run.outcome == "fail"
+    failed, run = _run(loaded, proof, backend, timeout)
     if proof.verdict == "proved" and failed:
         said = f"{kernel.name} is proved for {case.id}, but fails when it is run"
         raise DisagreeingError(said, hint="please report the function and the case")
     causes = Document(run, loaded.types).causes if run else ()
     return Told(proof, one, run, causes[0].says if causes else "")
+
+
+def _run(
+    loaded: Catalog, proof: Proof, backend: str, timeout: float
+) -> tuple[bool, RunResult | None]:
+    """Return whether a kernel fails, and its run on the edge inputs.
+
+    For chains and fixed inputs, a proved one is run where the expected value changes, a refuted one
+    with other fixed inputs, if these are parameters.
+    """
+    from convcheck.prove.prove import changes
+
+    case, spec, options = proof.case, loaded.specs[proof.case.spec], RunOptions(1, timeout)
+    if (case.fixed or case.hops) and proof.verdict == "proved":
+        asked = _vectors(spec, case, changes(spec, case))
+        return ask_one_input(backend, asked, timeout, loaded)[1].verdict in FAILURES, None
+    if case.hops or not {name for name, _ in case.fixed} <= {*proof.kernel.names}:
+        return False, None
+    run = Asking([case.call], corpus_of_run(loaded, options, [case.call]), options).ask(backend)
+    return run.outcome == "fail", run

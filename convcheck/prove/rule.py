@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import z3
 
 from convcheck.chains.segments import UnprovenError, outcome_of
+from convcheck.chains.type_chain import Way, ways
 from convcheck.numerics.format import Float, Numeric
 from convcheck.numerics.modes import MODES
 from convcheck.prove.ir import Bits, Bool, UndecidedError
@@ -41,7 +43,6 @@ class Part:
     code: int
     compute: str = ""  # '', 'rounds', 'wraps', 'low bits' or 'same'
     mode: str = ""
-    flipped: int = 0  # for wrong rules: bits of the code that are changed
 
 
 @dataclass(frozen=True)
@@ -52,31 +53,73 @@ class Rule:
     target: Numeric
     name: str
     parts: tuple[Part, ...]
+    before: "Rule | None" = None  # of the cast that gives `x`, in a chain
+    tells_nans_apart: bool = False
+
+    @property
+    def first(self) -> "Rule":
+        """The rule of the first cast."""
+        return self.before.first if self.before else self
+
+    def is_exact(self, code: int) -> bool:
+        """Return whether a code has one right result."""
+        x = z3.BitVecVal(code, self.first.source.storage.itemsize * 8)
+        one = z3.And(self._is_among(self._middle(x), EXACT), z3.Not(self.is_open(x)))
+        return bool(z3.is_true(z3.simplify(one)))
 
     def holds(self, x: Bits, y: Bits) -> Bool:
         """Return whether `y` is right for `x`, codes in the storage of their types."""
-        return self._among(self.parts, x, y)
+        middle = self._middle(x)
+        right = self._among(middle, lambda part: self._of(part, middle, y))
+        return z3.Or(self.is_open(x), right) if self.before else right
 
     def is_open(self, x: Bits) -> Bool:
         """Return whether anything is right for `x`."""
-        ranges = [(part.first, part.last) for part in self.parts if part.pattern == UNDEFINED]
-        return z3.Or(*(z3.And(z3.UGE(x, a), z3.ULE(x, b)) for a, b in ranges))
+        known = [self._is_among(self._middle(x), UNDEFINED)]
+        if self.before:
+            known.append(self.before.is_open(x))
+        if self.before and self.tells_nans_apart:
+            known.append(self.before._is_among(self.before._middle(x), ANY_NAN, NEGATIVE_NAN))
+        return z3.Or(*known)
 
-    def _among(self, parts: Sequence[Part], x: Bits, y: Bits) -> Bool:
-        if len(parts) == 1:
-            return self._of(parts[0], x, y)
-        half = len(parts) // 2
-        first = z3.BitVecVal(parts[half].first, x.size())
-        return z3.If(
-            z3.ULT(x, first), self._among(parts[:half], x, y), self._among(parts[half:], x, y)
-        )
+    def _middle(self, x: Bits) -> Bits:
+        """Return what the last cast is given: one NaN for any, 0 for anything."""
+        if self.before is None:
+            return x
+        before, middle = self.before, self.before._middle(x)
+        return before._among(middle, lambda part: before._gives(part, middle))
+
+    def _is_among(self, x: Bits, *patterns: int) -> Bool:
+        parts = [part for part in self.parts if part.pattern in patterns]
+        return z3.Or(*(z3.And(z3.UGE(x, part.first), z3.ULE(x, part.last)) for part in parts))
+
+    def _among(self, x: Bits, made: Callable[[Part], Any]) -> Any:
+        def of(parts: Sequence[Part]) -> Any:
+            if len(parts) == 1:
+                return made(parts[0])
+            half = len(parts) // 2
+            first = z3.BitVecVal(parts[half].first, x.size())
+            return z3.If(z3.ULT(x, first), of(parts[:half]), of(parts[half:]))
+
+        return of(self.parts)
+
+    def _gives(self, part: Part, x: Bits) -> Bits:
+        width, target = self.target.storage.itemsize * 8, self.target
+        if part.compute:
+            return _COMPUTED[part.compute](self, part, x, width)
+        code = part.code if part.pattern in (EXACT, UNDEFINED) else None
+        if isinstance(target, Float) and part.pattern in (ANY_NAN, NEGATIVE_NAN):
+            code = target.nan_code | (target.sign_bit if part.pattern == NEGATIVE_NAN else 0)
+        if code is None:
+            raise UndecidedError(f"a cast inside a chain that gives {PATTERNS[part.pattern]}")
+        return z3.BitVecVal(code, width)
 
     def _of(self, part: Part, x: Bits, y: Bits) -> Bool:
         width, target = y.size(), self.target
         if part.compute:
-            return y ^ part.flipped == _COMPUTED[part.compute](self, part, x, width)
+            return y == _COMPUTED[part.compute](self, part, x, width)
         if part.pattern == EXACT:
-            return y ^ part.flipped == z3.BitVecVal(part.code, width)
+            return y == z3.BitVecVal(part.code, width)
         if part.pattern == UNDEFINED:
             return z3.BoolVal(True)
         if isinstance(target, Float) and part.pattern in (ANY_ZERO, ANY_NAN, NEGATIVE_NAN):
@@ -89,6 +132,8 @@ class Rule:
 
 def rules_of(spec: Spec, case: Case) -> list[Rule]:
     """Return the rule of a case under each reading. Raises UndecidedError."""
+    if case.hops:
+        return [_chain_rule(spec, case, way) for way in ways(spec, case)]
     source, target = case.inputs[0].format, case.outputs[0].format
     several = len(case.inputs) > 1 and not case.fixed
     if several or not isinstance(source, Numeric) or not isinstance(target, Numeric):
@@ -102,6 +147,16 @@ def rules_of(spec: Spec, case: Case) -> list[Rule]:
         Rule(source, target, name, tuple(_parts(by_code, firsts, number)))
         for number, name in enumerate(names)
     ]
+
+
+def _chain_rule(spec: Spec, case: Case, way: Way) -> Rule:
+    found: Rule | None = None
+    for hop, cast in zip(case.hops, way.chain.casts, strict=True):
+        apart = cast.tells_nans_apart
+        each = rules_of(spec, hop)[cast.reading]
+        found = replace(each, before=found, tells_nans_apart=apart)
+    assert found  # noqa: S101
+    return replace(found, name=way.name)
 
 
 def _computed_rules(program: Program, source: Numeric, target: Numeric) -> list[Rule]:

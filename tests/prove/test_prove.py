@@ -76,6 +76,39 @@ def test_one_function_is_proved_for_several_cases() -> None:
     assert "all 4,294,967,296 inputs" in done.stdout
 
 
+CHAINS = """
+#include <stdint.h>
+double through(double x) { return (float)x; }
+double itself(double x) { return x; }
+int64_t low(int32_t x) { return (int8_t)x; }
+int64_t clamped(int32_t x) { return x > 127 ? 127 : x < -128 ? -128 : x; }
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "types", "verdict"),
+    [
+        ("through", "float64-to-float32-to-float64", "proved"),
+        ("itself", "float64-to-float32-to-float64", "refuted"),
+        ("low", "int32-to-int8-to-int64", "proved"),
+        ("low", "int32-to-int8-to-int16-to-int64", "proved"),
+        ("clamped", "int32-to-int8-to-int64", "refuted"),
+    ],
+)
+def test_a_chain_of_casts_is_decided(tmp_path: Path, name: str, types: str, verdict: str) -> None:
+    (tmp_path / "k.c").write_text(CHAINS)
+    done = convcheck("prove", f"onnx.Cast-21/{types}", "k.c:" + name, cwd=tmp_path)
+    assert done.returncode == int(verdict == "refuted"), done.stderr
+    assert verdict.upper() in done.stdout
+
+
+def test_a_kernel_that_rounds_twice_is_the_chain_but_not_the_cast() -> None:
+    where = f"{FOLDER}/wrong.c:f64_to_bf16_twice"
+    chain, cast = "float64-to-float32-to-bfloat16", "float64-to-bfloat16"
+    assert convcheck("prove", f"onnx.Cast-21/{chain}", where).returncode == 0
+    assert convcheck("prove", f"onnx.Cast-21/{cast}", where).returncode == 1
+
+
 LOOPS = """
 #include <stdint.h>
 #include <stddef.h>
@@ -217,6 +250,7 @@ def test_quantization_by_a_given_scale(tmp_path: Path, name: str, scale: str, co
     assert done.returncode == code, done.stdout + done.stderr
     [found] = json.loads((tmp_path / "p.json").read_text())["proofs"]
     assert found["verdict"] == ("refuted" if code else "proved")
+    assert ("(quotient-by-reciprocal)" in found["cause"]) == bool(code)
 
 
 def test_a_missing_compiler_is_exit_code_4(tmp_path: Path) -> None:

@@ -7,9 +7,13 @@ import pytest
 import z3
 from catalogue import CATALOG, CORPUS
 
+from convcheck.chains.asked import chain_case, chain_vectors
+from convcheck.chains.judgement import triples
+from convcheck.chains.type_chain import CompiledCasts, ways
 from convcheck.plan.select import select
 from convcheck.plan.selection import Selection
 from convcheck.prove.ir import UndecidedError
+from convcheck.prove.prove import changes
 from convcheck.prove.rule import Rule, rules_of
 from convcheck.rules.find import find_case
 from convcheck.rules.model import Case
@@ -20,15 +24,24 @@ INPUTS = 6
 
 
 def is_right(rule: Rule, x: int, y: int) -> bool:
-    sizes = (8 * fmt.storage.itemsize for fmt in (rule.source, rule.target))
+    sizes = (8 * fmt.storage.itemsize for fmt in (rule.first.source, rule.target))
     one, other = (z3.BitVecVal(code, size) for code, size in zip((x, y), sizes, strict=True))
     return z3.is_true(z3.simplify(rule.holds(one, other)))
 
 
-def is_kept(case: Case, draw: random.Random) -> bool:
-    """Return whether the rules of a case hold for some of its edge inputs."""
+def vectors_of(case: Case) -> VectorSet:
+    """Return the edge inputs of a case, or those where the rules of a chain change."""
+    spec = CATALOG.specs[case.spec]
+    if case.hops:
+        return chain_vectors(spec, case, ways(spec, case), changes(spec, case))
     vectors = CORPUS.vectors(case)
     assert isinstance(vectors, VectorSet)
+    return vectors
+
+
+def is_kept(case: Case, draw: random.Random) -> bool:
+    """Return whether the rules of a case hold for some of its inputs, and no others do."""
+    vectors = vectors_of(case)
     inputs, each = vectors.inputs[0], vectors.expected.readings
     for number, rule in enumerate(rules_of(CATALOG.specs[case.spec], case)):
         reading = each[min(number, len(each) - 1)]
@@ -55,6 +68,26 @@ def test_rules_agree_with_the_evaluator(spec: str) -> None:
         except UndecidedError:
             assert "string" in case.name
     assert asked > 15
+
+
+@pytest.mark.parametrize("spec", ["onnx.Cast-28", "openvino.Convert-1", "pypto.cast-9.2"])
+def test_rules_of_chains_agree_with_the_evaluator(spec: str) -> None:
+    draw = random.Random(2)
+    casts = CompiledCasts(CATALOG, CATALOG.specs[spec])
+    for types in draw.sample(triples(casts.spec), 30):
+        assert is_kept(chain_case(casts, types), draw), types
+
+
+def test_a_chain_reads_a_row_alike_in_all_casts() -> None:
+    casts = CompiledCasts(CATALOG, CATALOG.specs["onnx.Cast-21"])
+    case = chain_case(casts, ["float32", "uint8", "uint4"])
+    assert {rule.name for rule in rules_of(casts.spec, case)} == {""}
+    case = chain_case(casts, ["float64", "float32", "uint4"])
+    rules = {rule.name: rule for rule in rules_of(casts.spec, case)}
+    assert set(rules) == {"nearest-even", "toward-zero"}
+    x = 0x3FFC000000000000  # 1.75
+    assert is_right(rules["nearest-even"], x, 2)
+    assert is_right(rules["toward-zero"], x, 1)
 
 
 def test_readings_have_their_names() -> None:

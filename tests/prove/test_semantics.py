@@ -14,7 +14,7 @@ from convcheck.backends.compiled import SIGNATURE, WIDTHS, load, machine, with_l
 from convcheck.prove import ir
 from convcheck.prove.ir import Value, evaluate
 
-COUNT = 3000
+COUNT = 100_000
 
 
 def width_of(type_: str) -> int:
