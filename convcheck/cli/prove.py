@@ -24,6 +24,7 @@ from convcheck.records import replace
 from convcheck.report.document import Document
 from convcheck.report.draw.console import MAX_WIDTH, plain_lines
 from convcheck.report.draw.prove import Told, proof_blocks
+from convcheck.rules.digest import digest_of_spec
 from convcheck.rules.find import find_spec
 from convcheck.rules.load import Catalog
 from convcheck.rules.model import Case, Spec
@@ -138,24 +139,26 @@ def _told(
     spec, backend = loaded.specs[case.spec], f"compiled:{address}"
     proof = prove(spec, case, kernel, timeout, both=both)
     one = None
-    if proof.verdict == "refuted":
+    if proof.inputs:
         asked = _vectors(spec, case, proof.inputs)
         inputs = ", ".join(map(hex, proof.inputs))
         one = ask_one_input(backend, asked, timeout, loaded)[1]
         answers = [(x, y) for x, y in _answers(one) if isinstance(x, int) and isinstance(y, int)]
         right = one.verdict not in FAILURES
-        if right and not allows(spec, case, kernel, answers, timeout):
+        if proof.verdict == "undecided":
+            proof = proof if right else dataclasses.replace(proof, verdict="refuted")
+        elif right and not allows(spec, case, kernel, answers, timeout):
             said = f"the solver refutes {inputs}, but the function is right there"
             raise DisagreeingError(said, hint="please report the function and the case")
-        if right:
+        elif right:
             why = f"for {inputs} LLVM allows several results, and the machine gives a right one"
-            proof, one = dataclasses.replace(proof, verdict="undecided", why=why), None
+            proof = dataclasses.replace(proof, verdict="undecided", why=why)
     failed, run = _run(loaded, proof, backend, timeout)
     if proof.verdict == "proved" and failed:
         said = f"{kernel.name} is proved for {case.id}, but fails when it is run"
         raise DisagreeingError(said, hint="please report the function and the case")
     causes = Document(run, loaded.types).causes if run else ()
-    return Told(proof, one, run, causes[0].says if causes else "")
+    return Told(proof, one, run, causes[0].says if causes else "", digest_of_spec(spec))
 
 
 def _run(

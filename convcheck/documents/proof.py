@@ -30,7 +30,8 @@ class ProofJson(Record, frozen=True, kw_only=True):
     says: str
     #: The reading of a disputed rule that holds; '' if there is only one.
     reading: str
-    #: The input that refutes it; one for each reading if no input refutes all.
+    #: The input that refutes it, or that C leaves undefined; one for each reading if no input
+    #: refutes all.
     inputs: tuple[str, ...]
     #: What a proof rests on.
     assumes: str
@@ -46,19 +47,18 @@ class ProofsJson(Record, frozen=True, kw_only=True):
     convcheck: str
     #: The solver and its version.
     solver: str
-    #: The vectors of the specs: (spec, SHA-256).
-    corpora: tuple[tuple[str, str], ...]
+    #: The SHA-256 of the rules, by spec.
+    specs: dict[str, str]
     proofs: tuple[ProofJson, ...]
 
 
 def proofs_text(found: Sequence[Told]) -> str:
     """Return proofs as JSON text, one per line."""
-    corpora = {spec: digest for one in found if one.run for spec, digest in one.run.corpora}
     made = ProofsJson(
         format=FORMAT,
         convcheck=__version__,
         solver=f"z3 {version('z3-solver')}",
-        corpora=tuple(sorted(corpora.items())),
+        specs={one.proof.case.spec: one.digest for one in found},
         proofs=tuple(map(_proof, found)),
     )
     return json_text(made, "proofs")

@@ -30,7 +30,11 @@ Instruction: TypeAlias = Any  # llvmlite's ValueRef
 
 
 class UndecidedError(Exception):
-    """Something that is not modelled, with the instruction."""
+    """Something that is not modelled, with the instruction, or that C leaves undefined."""
+
+    def __init__(self, said: str, inputs: tuple[int, ...] = ()) -> None:
+        super().__init__(said)
+        self.inputs = inputs
 
 
 @dataclass(frozen=True)
@@ -617,7 +621,7 @@ class _Array:
             or _key(bound) != _key(self.length)
             or (relation not in ("ne", "ult", "slt"))
         ):
-            raise UndecidedError(f"the loop does not end at its length: {compared}")
+            raise UndecidedError(f"the loop does not end at its length: {str(compared).strip()}")
 
     def enter(self, evaluation: _Evaluation) -> None:
         """Begin any iteration. Raises UndecidedError if the loop is not entered for each length."""

@@ -18,11 +18,12 @@ class Proof:
     verdict: Verdict
     #: seconds
     took: float
-    #: why it is undecided
+    #: why it is undecided, or what C leaves undefined
     why: str = ""
     #: the reading that holds, if there are several
     reading: str = ""
-    #: the input that refutes it; one for each reading if no input refutes all
+    #: the input that refutes it, or that C leaves undefined; one for each reading if no input
+    #: refutes all
     inputs: tuple[int, ...] = ()
     #: of the source
     bits: int = 0

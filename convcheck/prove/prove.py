@@ -33,7 +33,7 @@ def prove(spec: Spec, case: Case, kernel: Kernel, limit: float, *, both: bool = 
         proof = replace(proof, size=count(kernel.function))
         proof = _Proving(spec, case, kernel, limit, both).verdict(proof)
     except UndecidedError as error:
-        proof = replace(proof, why=str(error))
+        proof = replace(proof, why=str(error), inputs=error.inputs)
     return replace(proof, took=time.perf_counter() - start)
 
 
@@ -89,18 +89,18 @@ class _Proving:
     def verdict(self, proof: Proof) -> Proof:
         """Return the verdict, under the first reading that holds."""
         proof = replace(proof, bits=self.bits)
-        self._check_defined()
         refuting: list[int] = []
         for rule in self.rules:
-            x = self._refuted(rule)
-            if x is None:
+            model = self._refuted(rule)
+            if model is None:
+                self._check_defined(rule)
                 self._check_mutants(rule)
                 reading = rule.name if len(self.rules) > 1 else ""
                 assumed = tuple(sorted(self.outcome.assumed))
                 return replace(proof, verdict="proved", reading=reading, assumed=assumed)
-            refuting.append(x)
+            refuting.append(_code(model, self.x))
         if len(self.rules) > 1:
-            model = self._solved(*(z3.Not(rule.holds(self.x, self.y)) for rule in self.rules))
+            model = self._refuted(*self.rules)
             refuting = [_code(model, self.x)] if model is not None else refuting
         return replace(proof, verdict="refuted", inputs=tuple(refuting))
 
@@ -122,23 +122,24 @@ class _Proving:
             raise UndecidedError(f"the solver did not decide within {self.limit:g} s")
         return solver.model() if found == z3.sat else None
 
-    def _refuted(self, rule: Rule) -> int | None:
-        """Return an input with a wrong or undefined answer, if there is one."""
-        wrong = z3.Not(rule.holds(self.x, self.y))
+    def _refuted(self, *rules: Rule) -> z3.ModelRef | None:
+        """Return an input with a defined answer that is wrong under all of these."""
+        undefined = [condition for condition, _ in self.outcome.undefined]
+        defined = z3.Not(z3.Or(self.outcome.result.poison, *undefined))
+        wrong = (z3.Not(rule.holds(self.x, self.y)) for rule in rules)
+        return self._solved(self.outcome.total, defined, *wrong)
+
+    def _check_defined(self, rule: Rule) -> None:
+        """Raise UndecidedError for undefined behaviour, or an input without a result."""
+        if known := self.outcome.undefined:
+            model = self._solved(z3.Or(*(condition for condition, _ in known)))
+            if model is not None:
+                self._tell(model, known, "its behaviour is undefined in C")
         poison = self.outcome.result.poison
         if not z3.is_false(z3.simplify(poison)):
             model = self._solved(poison, z3.Not(rule.is_open(self.x)))
             if model is not None:
                 self._tell(model, self.outcome.poison, "its result is undefined in C")
-        model = self._solved(wrong)
-        return None if model is None else _code(model, self.x)
-
-    def _check_defined(self) -> None:
-        """Raise UndecidedError for undefined behaviour, or an input without a result."""
-        if self.outcome.undefined:
-            model = self._solved(z3.Or(*(condition for condition, _ in self.outcome.undefined)))
-            if model is not None:
-                self._tell(model, self.outcome.undefined, "its behaviour is undefined in C")
         model = self._solved(z3.Not(self.outcome.total))
         if model is not None:
             raise UndecidedError(f"it gives no result for {hex(_code(model, self.x))}")
@@ -146,7 +147,8 @@ class _Proving:
     def _tell(self, model: z3.ModelRef, known: Sequence[tuple[Bool, str]], said: str) -> None:
         found = next((text for condition, text in known
                       if z3.is_true(model.eval(condition, model_completion=True))), "")  # fmt: skip
-        raise UndecidedError(f"{said} for {hex(_code(model, self.x))}: {found}")
+        code = _code(model, self.x)
+        raise UndecidedError(f"{said} for {hex(code)}: {found}".rstrip(": "), (code,))
 
     def _check_mutants(self, rule: Rule) -> None:
         """Raise DisagreeingError unless wrong rules are refuted: the proof is not vacuous."""

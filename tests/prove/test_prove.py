@@ -50,6 +50,7 @@ def test_mistakes_of_runtimes_are_refuted_with_their_cause(tmp_path: Path) -> No
     found = json.loads((tmp_path / "p.json").read_text())
     jsonschema.Draft202012Validator(json.loads(schema_text("proof"))).validate(found)
     assert {one["verdict"] for one in found["proofs"]} == {"refuted"}
+    assert found["specs"].keys() == {"onnx.Cast-21"}
     causes = {one["function"].rpartition(":")[2]: one["cause"] for one in found["proofs"]}
     for _, name, cause in WRONG:
         assert f"({cause})" in causes[name]
@@ -107,6 +108,20 @@ def test_a_kernel_that_rounds_twice_is_the_chain_but_not_the_cast() -> None:
     chain, cast = "float64-to-float32-to-bfloat16", "float64-to-bfloat16"
     assert convcheck("prove", f"onnx.Cast-21/{chain}", where).returncode == 0
     assert convcheck("prove", f"onnx.Cast-21/{cast}", where).returncode == 1
+
+
+SHIFTED = """
+#include <stdint.h>
+uint32_t f(uint8_t x) { return x < 200 || x > 222 ? x : x << (x - 159); }
+"""
+
+
+def test_an_answer_that_c_leaves_undefined_is_refuted_if_the_machine_is_wrong(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "k.c").write_text(SHIFTED)
+    done = convcheck("prove", "onnx.Cast-21/uint8-to-uint32", "k.c:f", cwd=tmp_path)
+    assert (done.returncode, "undefined in C" in done.stdout) == (1, True), done.stdout
 
 
 LOOPS = """

@@ -23,6 +23,8 @@ class Told:
     run: RunResult | None
     #: the cause of failures of the run, '' for none
     cause: str
+    #: SHA-256 of the rules
+    digest: str
 
     @property
     def says(self) -> str:
@@ -41,7 +43,7 @@ class Told:
             for group in groups for one in group.examples
             if group.verdict in FAILURES and isinstance(one, Example)
         ]  # fmt: skip
-        return "; ".join(said)
+        return "; ".join([*said, *filter(None, [proof.why])])
 
     @property
     def assumes(self) -> str:
