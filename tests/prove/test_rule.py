@@ -61,20 +61,20 @@ def test_rules_agree_with_the_evaluator(spec: str) -> None:
     draw = random.Random(1)
     cases = [case for case in select(CATALOG, Selection((spec,))) if len(case.inputs) == 1]
     asked = 0
-    for case in draw.sample(cases, 25):
+    for case in draw.sample(cases, 20):
         try:
             assert is_kept(case, draw), case.id
             asked += 1
         except UndecidedError:
             assert "string" in case.name
-    assert asked > 15
+    assert asked > 12
 
 
 @pytest.mark.parametrize("spec", ["onnx.Cast-28", "openvino.Convert-1", "pypto.cast-9.2"])
 def test_rules_of_chains_agree_with_the_evaluator(spec: str) -> None:
     draw = random.Random(2)
     casts = CompiledCasts(CATALOG, CATALOG.specs[spec])
-    for types in draw.sample(triples(casts.spec), 30):
+    for types in draw.sample(triples(casts.spec), 15):
         assert is_kept(chain_case(casts, types), draw), types
 
 
