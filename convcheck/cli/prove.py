@@ -51,8 +51,9 @@ def main(
         _told(loaded, *pair, timeout, both=solver == "both")
         for pair in tracked(pairs, "kernels", "proof")
     ]
+    solvers = ["z3-solver", *(["bitwuzla"] if solver == "both" else [])]
     texts = {
-        "json": lambda: proofs_text(found),
+        "json": lambda: proofs_text(found, solvers),
         "xml": lambda: proofs_junit(found),
         "jsonl": lambda: "".join(text(one.run) for one in found if one.run),
     }

@@ -45,19 +45,19 @@ class ProofsJson(Record, frozen=True, kw_only=True):
 
     format: Literal["convcheck-proof/1"]
     convcheck: str
-    #: The solver and its version.
-    solver: str
+    #: The version of each solver, by its package.
+    solvers: dict[str, str]
     #: The SHA-256 of the rules, by spec.
     specs: dict[str, str]
     proofs: tuple[ProofJson, ...]
 
 
-def proofs_text(found: Sequence[Told]) -> str:
-    """Return proofs as JSON text, one per line."""
+def proofs_text(found: Sequence[Told], solvers: Sequence[str]) -> str:
+    """Return proofs by these packages as JSON text, one per line."""
     made = ProofsJson(
         format=FORMAT,
         convcheck=__version__,
-        solver=f"z3 {version('z3-solver')}",
+        solvers={name: version(name) for name in solvers},
         specs={one.proof.case.spec: one.digest for one in found},
         proofs=tuple(map(_proof, found)),
     )

@@ -289,11 +289,14 @@ def test_a_marked_test_fails_unless_the_function_is_proved(tmp_path: Path) -> No
     assert "ties-away" in done.stdout
 
 
-def test_the_example_program_is_proved() -> None:
+def test_the_example_program_is_proved_by_both_solvers(tmp_path: Path) -> None:
     example = ROOT / "examples" / "cast.c"
     case, where = "onnx.Cast-21/float32-to-float8e4m3fn/saturate=[01]", f"{example}:float8e4m3fn"
-    done = convcheck("prove", case, where, "--cflags", "-Dstatic=", "--solver", "both")
+    done = convcheck("prove", case, where, "--cflags", "-Dstatic=", "--solver", "both",
+                     "-o", "p.json", cwd=tmp_path)  # fmt: skip
     assert done.stdout.count("PROVED") == 2
+    solvers = json.loads((tmp_path / "p.json").read_text())["solvers"]
+    assert solvers.keys() == {"z3-solver", "bitwuzla"}
 
 
 def test_what_llvm_leaves_open_is_undecided(tmp_path: Path) -> None:
