@@ -309,6 +309,8 @@ class _Evaluation:
         if table.width != width or width % 8:
             raise UndecidedError(f"it reads a table of {table.width}-bit elements: {self.at}")
         whole = z3.BitVecVal(size * len(table.elements), 64)
+        if not self.never(z3.And(self.reach, offset.bits & (size - 1) != 0)):
+            raise UndecidedError(f"it reads between two elements of a table: {self.at}")
         self._undefined(z3.Or(offset.poison, z3.UGE(offset.bits, whole)))
         index = z3.simplify(z3.LShR(offset.bits, size.bit_length() - 1))
         return Value(_tree(index, table.elements, width))

@@ -172,6 +172,12 @@ void whole(const int32_t *x, uint8_t *y, int n, int unused) {
 }
 float kept_float(double x) { return (float)(x * 1.0 + 0.0); }
 int8_t undefined(int8_t x) { return x << 8 >> (x & 31) << 31; }
+static const uint16_t table[4] = {0, 1, 0, 0};
+uint16_t between(uint8_t x) {
+  uint16_t v;
+  __builtin_memcpy(&v, (const char *)table + x * 3, 2);
+  return v;
+}
 uint8_t elsewhere(uint8_t x) { extern uint8_t other(uint8_t); return other(x); }
 int8_t kept(int8_t x, int other) { return x + other; }
 uint8_t overflows(int32_t x) { return (uint8_t)((x + 1 > x) ? x : 0); }
@@ -193,6 +199,7 @@ int64_t wider(int32_t x) { return x; }
         ("uint8-to-uint8", "sums", 3, "carries more than its index"),
         ("int32-to-uint8", "whole", 2, "parameter 'unused'"),
         ("uint8-to-uint8", "elsewhere", 3, "the call of other"),
+        ("bool-to-uint16", "between", 3, "between two elements of a table"),
         ("int32-to-int8", "wider", 3, "no number of 8 bits"),
         ("int64-to-float32", "kept_float", 3, "its first parameter is no number of 64 bits"),
         ("float64-to-float32", "kept_float", 1, "(loses-negative-zero)"),
