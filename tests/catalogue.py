@@ -49,6 +49,4 @@ CORPUS = open_corpus(CATALOG, "edge", 0, data_dir("vectors"))
 @cache
 def calls_asked(case: Case) -> CallSet:
     assert CORPUS.stored(case)
-    found = CORPUS.vectors(case)
-    assert isinstance(found, CallSet)
-    return found
+    return CORPUS.vectors(case)

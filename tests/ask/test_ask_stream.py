@@ -1,5 +1,4 @@
 import tracemalloc
-from typing import cast
 
 import numpy as np
 import pytest
@@ -13,14 +12,12 @@ from sweeps import CAST, HALF, SPAN, case_of, comparable, finished, groups, swep
 from convcheck.ask.chains import chunk_vectors
 from convcheck.ask.elements import ask
 from convcheck.backends.ml_dtypes import MlDtypes
-from convcheck.backends.protocol import Answer, Backend, Bound, Declined, Outputs, Refused
+from convcheck.backends.protocol import Declined, Outputs, Refused
 from convcheck.judge.answers import CHUNK, EVERYWHERE, Avoid
 from convcheck.judge.calls import judge
-from convcheck.judge.result import RIGHT, CaseResult, Tally
+from convcheck.judge.result import RIGHT, Tally
 from convcheck.judge.tally import merge
-from convcheck.numerics.number import Bits, Codes
 from convcheck.records import replace
-from convcheck.rules.model import Case
 from convcheck.vectors.corpus import Span
 from convcheck.vectors.generate import form_decision
 
@@ -28,21 +25,21 @@ BULK = Avoid(placements=EVERYWHERE - {"bulk"})
 NARROW = ("bool", "int4", "uint4", "int2", "uint2")
 
 
-def direct(backend: Backend, case: Case) -> CaseResult:
+def direct(backend, case):
     vectors = chunk_vectors(case, compiled(case), form_decision(CAST), 0, 1 << 16)
-    order = np.argsort(positions_of(case, cast(Codes, vectors.inputs[0])))
+    order = np.argsort(positions_of(case, vectors.inputs[0]))
     inputs, expected = (vectors.inputs[0][order],), vectors.expected.take(order)
     vectors = replace(vectors, inputs=inputs, expected=expected)
     return judge(vectors, ask(backend, vectors, lambda *call: None, {}, BULK))
 
 
-def positions_of(case: Case, codes: Codes) -> Codes:
+def positions_of(case, codes):
     """Return positions in the order of values, computed independently. 16-bit floats only."""
     wide = codes.astype(np.int64)
-    return cast(Codes, np.where(wide >= 1 << 15, (1 << 15) - 1 - wide, wide))
+    return np.where(wide >= 1 << 15, (1 << 15) - 1 - wide, wide)
 
 
-def held_against_the_direct_way(backend: Backend) -> set[str]:
+def held_against_the_direct_way(backend):
     verdicts = set()
     for case in HALF:
         if backend.support(case):
@@ -57,26 +54,26 @@ def held_against_the_direct_way(backend: Backend) -> set[str]:
     return verdicts
 
 
-def test_as_direct_with_a_runtime() -> None:
+def test_as_direct_with_a_runtime():
     assert len(held_against_the_direct_way(MlDtypes())) > 1
 
 
 @pytest.mark.parametrize(
     "name", ["truncates", "ties-away", "nan-is-+0", "through-bfloat16", "flushes-results", "clamps"]
 )
-def test_as_direct_with_a_planted_cause(name: str) -> None:
+def test_as_direct_with_a_planted_cause(name):
     assert held_against_the_direct_way(Planted(CAUSES[name]))
 
 
 WHOLE = [case for case in HALF if case.outputs[0].name not in NARROW]
 
 
-def noisy(codes: Codes, out: Codes) -> None:
+def noisy(codes, out):
     hit = codes * np.array(40503, codes.dtype) % 7 < 3
     out[hit] = (out[hit] + codes[hit] % 3).astype(out.dtype)
 
 
-def test_as_direct_with_noise() -> None:
+def test_as_direct_with_noise():
     for case in WHOLE:
         backend = Swept(compiled(case), noisy)
         parts = [swept(backend, case, Span(first, 1 << 15), 32) for first in (0, 1 << 15)]
@@ -85,7 +82,7 @@ def test_as_direct_with_noise() -> None:
 
 @settings(deadline=None, derandomize=True, max_examples=25)
 @given(st.lists(st.integers(1, 4), min_size=16, max_size=16), st.randoms(), st.sampled_from(WHOLE))
-def test_parts_merge_in_any_order_however_cut(sizes, random, case) -> None:
+def test_parts_merge_in_any_order_however_cut(sizes, random, case):
     backend = Swept(compiled(case), noisy)
     parts = []
     for page, size in enumerate(sizes):  # each in pieces of 2^12 down to 2^9 codes
@@ -101,23 +98,23 @@ def test_parts_merge_in_any_order_however_cut(sizes, random, case) -> None:
 
 
 @pytest.mark.parametrize("count", [1, 2, 65, 1000, 70000])
-def test_as_many_as_are_wrong_are_counted(count: int) -> None:
+def test_as_many_as_are_wrong_are_counted(count):
     rng = np.random.default_rng(count)
     for target in ("float8e5m2", "float32"):
         wrong = rng.choice(SPAN.count, count, replace=False).astype(np.uint32) + np.uint32(
             SPAN.first
         )
 
-        def change(codes: Codes, out: Codes, wrong: Codes = wrong) -> None:
+        def change(codes, out, wrong=wrong):
             out[np.isin(codes, wrong)] ^= 1
 
         assert sum(group.count for group in groups(case_of(target), change)) == count
 
 
-def test_a_run_of_wrong_answers_is_one_range_wherever_it_lies() -> None:
+def test_a_run_of_wrong_answers_is_one_range_wherever_it_lies():
     low, high = 0x3F80C123, 0x3F82D456
 
-    def change(codes: Codes, out: Codes) -> None:
+    def change(codes, out):
         out[(codes >= low) & (codes <= high)] = 0
 
     for target in ("float16", "float8e4m3fn", "float32"):
@@ -125,8 +122,8 @@ def test_a_run_of_wrong_answers_is_one_range_wherever_it_lies() -> None:
         assert [(g.count, g.ranges) for g in found] == [(high - low + 1, ((low, high),))]
 
 
-def test_an_answer_that_is_no_code() -> None:
-    def change(codes: Codes, out: Codes) -> None:
+def test_an_answer_that_is_no_code():
+    def change(codes, out):
         out[codes == 0x3F810005] = 2
 
     case = case_of("bool")
@@ -137,38 +134,38 @@ def test_an_answer_that_is_no_code() -> None:
 
 
 class Idle(Swept):
-    def bind(self, case: Case, codes: Codes, out: Codes) -> Bound | None:
+    def bind(self, case, codes, out):
         return lambda: None
 
 
 @pytest.mark.parametrize("target", ["float8e4m3fn", "bool", "float32", "int64"])
-def test_a_kernel_that_does_not_write_its_output(target: str) -> None:
+def test_a_kernel_that_does_not_write_its_output(target):
     case = case_of(target)
     result = finished(case, swept(Idle(compiled(case)), case))
     assert result.verdict == "fail"
 
 
 class Spoiler(Swept):
-    def bind(self, case: Case, codes: Codes, out: Codes) -> Bound | None:
-        def call() -> None:
+    def bind(self, case, codes, out):
+        def call():
             out[:] = self.right(case, codes)
             codes[:] = 0
 
         return call
 
 
-def test_what_is_written_into_the_input_does_no_harm() -> None:
+def test_what_is_written_into_the_input_does_no_harm():
     for target in ("float8e4m3fn", "float32"):
         case = case_of(target)
         assert finished(case, swept(Spoiler(compiled(case)), case)).verdict == "pass"
 
 
-def unbound(case: Case, reply) -> CaseResult:
+def unbound(case, reply):
     return finished(case, swept(Unbound(compiled(case), reply), case))
 
 
-def test_one_input_that_is_refused() -> None:
-    def reply(codes: Codes) -> Answer | None:
+def test_one_input_that_is_refused():
+    def reply(codes):
         return Refused("not this one") if (codes == 0x3F820000).any() else None
 
     result = unbound(case_of("float16"), reply)
@@ -177,8 +174,8 @@ def test_one_input_that_is_refused() -> None:
     assert (group.examples[0].message, result.checked) == ("not this one", SPAN.count)
 
 
-def test_what_is_declined_later_is_refused() -> None:
-    def reply(codes: Codes) -> Answer | None:
+def test_what_is_declined_later_is_refused():
+    def reply(codes):
         return Declined("no more") if (codes >= 0x3F830000).any() else None
 
     result = unbound(case_of("float16"), reply)
@@ -187,23 +184,23 @@ def test_what_is_declined_later_is_refused() -> None:
 
 
 @pytest.mark.parametrize("target", ["int8", "int16", "int32"])
-def test_what_may_be_refused_is_no_failure(target: str) -> None:
+def test_what_may_be_refused_is_no_failure(target):
     case = case_of(target)
     span = Span(0x7FF00000, 2 * CHUNK)
     result = finished(case, swept(Unbound(compiled(case), lambda c: Refused("no")), case, span))
     assert (result.verdict, [g.verdict for g in result.groups]) == ("undefined", ["undefined"])
 
 
-def test_what_is_declined_at_once_is_an_empty_tally() -> None:
+def test_what_is_declined_at_once_is_an_empty_tally():
     case = case_of("float16")
     assert swept(Unbound(compiled(case), lambda codes: Declined("no")), case) == Tally(
         {}, (), declined=SPAN.count
     )
 
 
-def test_a_chunk_of_another_shape() -> None:
-    def reply(codes: Codes) -> Answer | None:
-        odd: Bits = np.zeros(3, np.uint16)
+def test_a_chunk_of_another_shape():
+    def reply(codes):
+        odd = np.zeros(3, np.uint16)
         return Outputs((odd,), ("float16",)) if (codes == 0x3F820000).any() else None
 
     result = unbound(case_of("float16"), reply)
@@ -211,8 +208,8 @@ def test_a_chunk_of_another_shape() -> None:
     assert (group.kind, result.checked) == ("wrong shape", 3 * CHUNK)
 
 
-def test_memory_does_not_grow_with_what_is_wrong() -> None:
-    def change(codes: Codes, out: Codes) -> None:
+def test_memory_does_not_grow_with_what_is_wrong():
+    def change(codes, out):
         out[::2] ^= 1
 
     case = case_of("float8e4m3fn")

@@ -1,17 +1,11 @@
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 from catalogue import compiled
 from planted.swept import Swept
 from sweeps import case_of, finished, groups, swept
 
-from convcheck.backends.protocol import Bound
 from convcheck.judge.answers import CHUNK
 from convcheck.judge.digest import digest_of_pairs, spell_digest
-from convcheck.judge.result import CaseResult, Group
-from convcheck.numerics.number import Codes
-from convcheck.rules.model import Case
 from convcheck.vectors.corpus import Span
 
 COUNT = 6 * CHUNK
@@ -28,24 +22,24 @@ UNDEFINED = [("int16", 0x52000000), ("int16", 0xD2000000), ("uint4", 0xD2000000)
              ("uint64", 0xBF800000)]  # fmt: skip
 
 
-def span_of(first: int) -> Span:
+def span_of(first):
     return Span(first, COUNT)
 
 
-def result_of(case: Case, backend: Swept, first: int) -> CaseResult:
+def result_of(case, backend, first):
     return finished(case, swept(backend, case, span_of(first)))
 
 
-def failing(result: CaseResult) -> list[Group]:
+def failing(result):
     return [group for group in result.groups if group.verdict == "fail"]
 
 
 @pytest.mark.parametrize(("target", "first"), DEFINED)
-def test_one_wrong_answer(target: str, first: int) -> None:
+def test_one_wrong_answer(target, first):
     for place in PLACES:
         code = first + 2 * CHUNK + place
 
-        def change(codes: Codes, out: Codes, code: int = code) -> None:
+        def change(codes, out, code=code):
             out[codes == code] ^= 1
 
         [group] = groups(case_of(target), change, span_of(first))
@@ -55,8 +49,8 @@ def test_one_wrong_answer(target: str, first: int) -> None:
 class Skips(Swept):
     skipped: slice | int
 
-    def bind(self, case: Case, codes: Codes, out: Codes) -> Bound | None:
-        def call() -> None:
+    def bind(self, case, codes, out):
+        def call():
             before, third = out.copy(), int(codes[0]) % (8 * CHUNK) == 2 * CHUNK
             out[:] = self.right(case, codes)
             if third:
@@ -66,7 +60,7 @@ class Skips(Swept):
 
 
 @pytest.mark.parametrize(("target", "first"), DEFINED)
-def test_what_is_not_written_is_not_what_was_there_before(target: str, first: int) -> None:
+def test_what_is_not_written_is_not_what_was_there_before(target, first):
     case = case_of(target)
     backend = Skips(compiled(case))
     first -= first % (8 * CHUNK)
@@ -80,12 +74,12 @@ def test_what_is_not_written_is_not_what_was_there_before(target: str, first: in
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_wrong_runs_with_right_answers_between(place: int) -> None:
+def test_wrong_runs_with_right_answers_between(place):
     first = 0x10000000
     wrong = [first + 2 * CHUNK, first + 4 * CHUNK, first + 5 * CHUNK, first + COUNT]
     exception = first + 5 * CHUNK + place
 
-    def change(codes: Codes, out: Codes) -> None:
+    def change(codes, out):
         if wrong[0] <= codes[0] < wrong[1] or wrong[2] <= codes[0]:
             out[codes != exception] = 3
 
@@ -99,20 +93,20 @@ def test_wrong_runs_with_right_answers_between(place: int) -> None:
             assert group.ranges == tuple((a, b) for a, b in ends if a <= b)
 
 
-def test_a_wrong_run_that_ends_within_a_chunk() -> None:
+def test_a_wrong_run_that_ends_within_a_chunk():
     tie = 0x33000000
 
-    def change(codes: Codes, out: Codes) -> None:
+    def change(codes, out):
         out[:] = 1
 
     [group] = groups(case_of("float16"), change, span_of(tie - 4 * CHUNK))
     assert (group.count, group.ranges) == (4 * CHUNK + 1, ((tie - 4 * CHUNK, tie),))
 
 
-def test_answers_that_are_no_codes_go_on_in_no_run() -> None:
+def test_answers_that_are_no_codes_go_on_in_no_run():
     first = 0x52000000
 
-    def change(codes: Codes, out: Codes) -> None:
+    def change(codes, out):
         out[:] = 1 if codes[0] < first + 3 * CHUNK else 0x77
 
     case = case_of("int4")
@@ -122,7 +116,7 @@ def test_answers_that_are_no_codes_go_on_in_no_run() -> None:
 
 
 # what an undefined input may give
-ANY: dict[str, Callable[[Codes], object]] = {
+ANY = {
     "constant": lambda codes: 1,
     "one other": lambda codes: np.where(codes % (4 * CHUNK) == 2 * CHUNK + 31234, 7, 1),
     "of a chunk": lambda codes: int(codes[0]) // (2 * CHUNK) % 4,
@@ -132,8 +126,8 @@ ANY: dict[str, Callable[[Codes], object]] = {
 
 @pytest.mark.parametrize("name", ANY)
 @pytest.mark.parametrize(("target", "first"), UNDEFINED)
-def test_what_is_undefined_is_noted_whatever_it_is(target: str, first: int, name: str) -> None:
-    def change(codes: Codes, out: Codes) -> None:
+def test_what_is_undefined_is_noted_whatever_it_is(target, first, name):
+    def change(codes, out):
         out[:] = ANY[name](codes)
 
     case = case_of(target)

@@ -3,8 +3,6 @@
 Run with: pytest tests/bench -n 0 --benchmark-enable
 """
 
-from typing import Any
-
 import numpy as np
 import pytest
 from catalogue import CATALOG
@@ -21,7 +19,7 @@ PAIRS = [
 
 
 @pytest.mark.parametrize("pair", PAIRS)
-def test_evaluator(benchmark: Any, pair: str) -> None:
+def test_evaluator(benchmark, pair):
     source, target = pair.split("-to-")
     spec = CATALOG.specs["onnx.Cast-21"]
     types = CATALOG.types.types
@@ -37,7 +35,7 @@ def test_evaluator(benchmark: Any, pair: str) -> None:
         benchmark.extra_info["million values/s"] = VALUES / benchmark.stats["median"] / 1e6
 
 
-def test_ratio_to_numpy(benchmark: Any) -> None:
+def test_ratio_to_numpy(benchmark):
     """Report the slowdown to numpy's own float32 to float16."""
     import timeit
 

@@ -1,7 +1,3 @@
-from collections.abc import Callable
-from pathlib import Path
-from typing import cast
-
 import numpy as np
 import pytest
 from catalogue import CATALOG
@@ -11,24 +7,22 @@ from planted.causes import CAUSES, answering, case_of, converting, vectors_of
 from convcheck.causes.apart import telling_inputs
 from convcheck.causes.search import Search, diagnose
 from convcheck.judge.answers import Elsewhere
-from convcheck.numerics.number import Bits, Codes
 from convcheck.records import replace
 from convcheck.semantics.compile import compile_wrong
 from convcheck.semantics.program import Program
-from convcheck.vectors.model import VectorSet
 
 TO_BOOL = "onnx.Cast-21/int64-to-bool"
 ALIKE = ("through-int32-wrap", "through-int32-least-is-false")
 
 
-def inputs_for(name: str, *causes: str) -> list[int]:
+def inputs_for(name, *causes):
     case = case_of(name)
     spec = CATALOG.specs[case.spec]
     programs = [compile_wrong(spec, case, (CAUSES[cause],)) for cause in causes]
     return telling_inputs(spec, case, [p for p in programs if isinstance(p, Program)]).tolist()
 
 
-def test_inputs_are_worked_out_on_which_causes_differ() -> None:
+def test_inputs_are_worked_out_on_which_causes_differ():
     assert set(inputs_for(TO_BOOL, *ALIKE)) == {2**31, 2**64 - 2**31}
     [found, *_] = inputs_for("onnx.Cast-21/float16-to-float8e5m2/saturate=1", "truncates",
                              "cut-to-bfloat16")  # fmt: skip
@@ -37,21 +31,21 @@ def test_inputs_are_worked_out_on_which_causes_differ() -> None:
     assert inputs_for("onnx.Cast-21/float64-to-float16", *carried)
 
 
-def test_what_nothing_tells_apart_has_no_such_input() -> None:
+def test_what_nothing_tells_apart_has_no_such_input():
     assert inputs_for("onnx.Cast-21/float16-to-float8e5m2/saturate=1", "truncates") == []
     same = ("through-float16", "through-float16-saturating")
     assert inputs_for("openvino.Convert-1/float32-to-float8e4m3fn", *same) == []
 
 
 @pytest.mark.parametrize(("false", "left"), [(True, ALIKE[1]), (False, ALIKE[0])])
-def test_a_cause_that_misses_a_further_answer_is_none(false: bool, left: str) -> None:
+def test_a_cause_that_misses_a_further_answer_is_none(false, left):
     vectors = vectors_of(TO_BOOL)
 
-    def converted(codes: Codes) -> Codes:
+    def converted(codes):
         low = codes & codes.dtype.type(2**32 - 1)
         return ((low != 0) & ((low != 2**31) | (not false))).astype(np.uint8)
 
-    answers = answering(vectors, converted(cast(Codes, vectors.inputs[0])))
+    answers = answering(vectors, converted(vectors.inputs[0]))
     search = Search(tuple(CAUSES.values()), CATALOG)
     alike = diagnose(search, vectors, answers)
     assert alike is not None
@@ -71,7 +65,7 @@ MINE = """causes:
 @pytest.mark.parametrize(
     ("backend", "causes"), [("ThroughInt32", 1), ("ThroughInt32Dies", 2), ("ThroughInt32Raises", 2)]
 )
-def test_a_run_tells_causes_apart_even_if_deadly(backend: str, causes: int, tmp_path: Path) -> None:
+def test_a_run_tells_causes_apart_even_if_deadly(backend, causes, tmp_path):
     """A user's causes are tried with those found before."""
     (tmp_path / "causes").mkdir()
     (tmp_path / "causes" / "mine.yaml").write_text(MINE)
@@ -91,9 +85,9 @@ PAIRED = "onnx.Cast-21/float64-to-float16"
 
 
 def told(
-    vectors: VectorSet, convert: Callable[[Bits], Bits], ask: Callable[[Bits], Bits] | None,
-    *names: str,
-) -> tuple[tuple[str, ...], ...]:  # fmt: skip
+    vectors, convert, ask,
+    *names
+):  # fmt: skip
     causes = [CAUSES[name] for name in names] or list(CAUSES.values())
     answers = answering(vectors, convert(vectors.inputs[0]))
     found = diagnose(Search(tuple(causes), CATALOG), vectors, answers, ask)
@@ -101,7 +95,7 @@ def told(
     return found.fits
 
 
-def test_texts_are_worked_out_on_which_causes_differ() -> None:
+def test_texts_are_worked_out_on_which_causes_differ():
     vectors, names = vectors_of(TEXTS), ("truncates", "rounds-down")
     texts = np.array(["3.14", "1", "100.5", "0.0"], object)
     kept = np.flatnonzero(np.isin(vectors.inputs[0], texts))
@@ -115,7 +109,7 @@ def test_texts_are_worked_out_on_which_causes_differ() -> None:
 
 
 @pytest.mark.parametrize("name", ["ties-away", "through-bfloat16", "flushes-results"])
-def test_what_is_wrong_of_the_vectors_alone_has_no_cause(name: str) -> None:
+def test_what_is_wrong_of_the_vectors_alone_has_no_cause(name):
     """A cause that fits is asked more, and the backend is right there."""
     vectors = vectors_of("onnx.Cast-21/float32-to-float16")
     wrong = converting(vectors.case, name)
@@ -124,9 +118,9 @@ def test_what_is_wrong_of_the_vectors_alone_has_no_cause(name: str) -> None:
     assert told(vectors, wrong, converting(vectors.case)) == ()
 
 
-def test_what_is_asked_more_is_no_vector_and_is_decided() -> None:
+def test_what_is_asked_more_is_no_vector_and_is_decided():
     vectors = vectors_of("onnx.Cast-21/float32-to-int8")
-    asked: list[Bits] = []
+    asked = []
     wrong = converting(vectors.case, "whole-nearest-even")
     told(vectors, wrong, lambda codes: (asked.append(codes), wrong(codes))[1], "whole-nearest-even")
     [codes] = asked
@@ -138,7 +132,7 @@ def test_what_is_asked_more_is_no_vector_and_is_decided() -> None:
     assert (np.abs(values % 1 - 0.5) > 1e-3).any()
 
 
-def test_pairs_are_told_apart_and_one_miss_drops_them() -> None:
+def test_pairs_are_told_apart_and_one_miss_drops_them():
     vectors = vectors_of(PAIRED)
     wrong = converting(vectors.case, *PAIR)
     alone = told(vectors, wrong, None)
@@ -147,7 +141,7 @@ def test_pairs_are_told_apart_and_one_miss_drops_them() -> None:
     assert told(vectors, wrong, converting(vectors.case)) == ()
 
 
-def test_pairs_are_told_apart_between_boundaries() -> None:
+def test_pairs_are_told_apart_between_boundaries():
     """Beyond the largest value, vectors do not tell x from the rounded x through float32."""
     vectors = vectors_of("openvino.Convert-1/float64-to-float8e5m2")
     true = ("through-float32", "overflows-to-infinity")
@@ -165,11 +159,9 @@ def test_pairs_are_told_apart_between_boundaries() -> None:
     ("ties-away", {0x3F800000: 0x3C01}, False),
     ("nan-is-+inf", {0x7FC00000: 0x7E01}, True),
 ])  # fmt: skip
-def test_placements_may_differ_in_nans(
-    name: str, elsewhere: dict[int, int], explained: bool
-) -> None:
+def test_placements_may_differ_in_nans(name, elsewhere, explained):
     vectors = vectors_of("onnx.Cast-21/float32-to-float16")
-    bits = cast(Codes, vectors.inputs[0])
+    bits = vectors.inputs[0]
     index = np.flatnonzero(np.isin(bits, list(elsewhere)))
     assert len(index) == len(elsewhere)
     other = Elsewhere("alone", index, np.array(list(elsewhere.values()), np.uint16))

@@ -1,6 +1,5 @@
 """Every cause has an input that it gets wrong next to one that it gets right; -s prints both."""
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,23 +10,20 @@ from convcheck.causes.asked import AskedInputs, is_wrong
 from convcheck.causes.catalogue import causes_of, few_first
 from convcheck.causes.score import is_of
 from convcheck.judge.examples import due_word
-from convcheck.judge.matching import Mask
-from convcheck.judge.result import Word, entry_word
+from convcheck.judge.result import entry_word
 from convcheck.judge.words import pattern, shown, value
 from convcheck.numerics.codec import decode
-from convcheck.numerics.format import Format, Numeric, Text
-from convcheck.numerics.number import FINITE, Bits
+from convcheck.numerics.format import Text
+from convcheck.numerics.number import FINITE
 from convcheck.numerics.order import code_at, positions
 from convcheck.rules.cases import cases as cases_of
-from convcheck.rules.causes import Cause
 from convcheck.rules.model import Case, Spec
 from convcheck.semantics.answers_at import points_of
 from convcheck.semantics.body import wrong_calls
 from convcheck.semantics.compile import compile_wrong, readings_at
-from convcheck.semantics.expected import UNDEFINED, Reading
+from convcheck.semantics.expected import UNDEFINED
 from convcheck.semantics.program import Program
 from convcheck.vectors.generate import inputs_of
-from convcheck.vectors.model import CallSet
 
 _CALLS = 96
 _FEW = 4
@@ -48,16 +44,16 @@ class Planted:
     program: Program
     open: bool = False  # whether to look at inputs that the rules leave open
 
-    def departs(self, bits: Bits) -> Mask:
+    def departs(self, bits):
         asked = AskedInputs.of(self.spec, self.case, bits)
         free = np.logical_and.reduce([r.patterns == UNDEFINED for r in asked.due.readings])
         said = self.given(bits).patterns != UNDEFINED
         return free & said if self.open else np.logical_and.reduce(asked.wrong(self.program))
 
-    def given(self, bits: Bits) -> Reading:
+    def given(self, bits):
         return readings_at(self.program, points_of(self.case, bits))[0]
 
-    def border(self) -> tuple[Bits, Bits] | None:
+    def border(self):
         source, bits = self.case.inputs[0].format, inputs_of(self.case, "edge")[0]
         if isinstance(source, Text):
             mask = self.departs(bits)
@@ -75,7 +71,7 @@ class Planted:
             inside, outside = (middle, outside) if is_inside else (inside, middle)
         return _code(source, inside), _code(source, outside)
 
-    def line(self, bits: Bits) -> str:
+    def line(self, bits):
         source, target = self.case.inputs[0].format, self.case.outputs[0].format
         due = AskedInputs.of(self.spec, self.case, bits).due.readings[0]
         words = (due_word(one, 0) for one in (due, self.given(bits)))
@@ -86,16 +82,16 @@ class Planted:
         return f"{x}: {cause}; by the rules {rule}"
 
 
-def _word(fmt: Format, word: Word) -> str:
+def _word(fmt, word):
     said = value(fmt, word)
     return pattern(word) or (f"{said} ({shown(fmt, word)})" if said else shown(fmt, word))
 
 
-def _code(fmt: Numeric, position: int) -> Bits:
+def _code(fmt, position):
     return np.array([code_at(fmt, position)], fmt.storage)
 
 
-def planted(left: list[Cause], *, opened: bool) -> Iterator[tuple[Cause, Planted]]:
+def planted(left, *, opened):
     specs = [spec for spec in CATALOG.specs.values() if not spec.body.whole_calls]
     for spec, cases in few_first(specs[::-1]):
         known = [c for c in left if is_of(c, spec) and (not c.version or spec.earlier(c.version))]
@@ -109,8 +105,8 @@ def planted(left: list[Cause], *, opened: bool) -> Iterator[tuple[Cause, Planted
                 break
 
 
-def value_borders(causes: Sequence[Cause]) -> dict[Cause, tuple[Planted, Bits, Bits]]:
-    found: dict[Cause, tuple[Planted, Bits, Bits]] = {}
+def value_borders(causes):
+    found = {}
     left = list(causes)
     for opened in (False, True):
         for cause, one in planted(left, opened=opened):
@@ -125,14 +121,14 @@ def value_borders(causes: Sequence[Cause]) -> dict[Cause, tuple[Planted, Bits, B
     return found
 
 
-def test_each_cause_of_values_has_an_input_on_either_side_of_its_border() -> None:
+def test_each_cause_of_values_has_an_input_on_either_side_of_its_border():
     assert len(CAUSES) >= 150
     causes = [c for c in CAUSES if not (c.call or c.under or c.name in OPEN)]
     found = value_borders(causes)
     assert [cause.name for cause in causes if cause not in found] == []
 
 
-def test_what_says_something_where_all_is_open_tells_inputs_apart() -> None:
+def test_what_says_something_where_all_is_open_tells_inputs_apart():
     left = [cause for cause in CAUSES if cause.name in OPEN]
     for cause, one in planted(left, opened=True):
         bits = inputs_of(one.case, "edge")[0]
@@ -146,18 +142,17 @@ def test_what_says_something_where_all_is_open_tells_inputs_apart() -> None:
 
 
 @pytest.mark.slow
-def test_each_cause_of_calls_has_a_call_on_either_side_of_its_border() -> None:
+def test_each_cause_of_calls_has_a_call_on_either_side_of_its_border():
     """Attributes included, which value conversions do not show."""
     under = [c for c in CAUSES if c.under and not c.call]
     shown_by_values = value_borders(under)
     left = [c for c in CAUSES if c.call or (c.under and c not in shown_by_values)]
-    sides: dict[Cause, dict[bool, str]] = {cause: {} for cause in left}
+    sides = {cause: {} for cause in left}
     specs = [spec for spec in CATALOG.specs.values() if spec.body.whole_calls]
     for spec, cases in few_first(sorted(specs, key=lambda spec: len([*cases_of(spec)]))):
         mine = [cause for cause in left if is_of(cause, spec)]
         for case in cases if mine else ():
             calls = CORPUS.vectors(case)
-            assert isinstance(calls, CallSet)
             for cause, here in _sides(spec, calls, mine):
                 sides[cause] = here if len(here) > 1 else here | sides[cause]
             mine = [cause for cause in mine if len(sides[cause]) < 2]
@@ -169,9 +164,7 @@ def test_each_cause_of_calls_has_a_call_on_either_side_of_its_border() -> None:
     assert [cause.name for cause in left] == []
 
 
-def _sides(
-    spec: Spec, calls: CallSet, causes: Sequence[Cause]
-) -> Iterator[tuple[Cause, dict[bool, str]]]:
+def _sides(spec, calls, causes):
     """Yield causes with a call that each gets wrong, and one that it does not."""
     some = range(min(len(calls), _CALLS))
     edits = wrong_calls(spec, calls.case, calls.calls[:_CALLS])
@@ -181,7 +174,7 @@ def _sides(
         yield cause, {side: _call(calls, i) for side, i in wrong.items()}
 
 
-def _call(calls: CallSet, i: int) -> str:
+def _call(calls, i):
     both = zip(calls.case.inputs, calls.calls[i], strict=False)
     return f"{calls.case.id}: " + "; ".join(
         f"{dtype.name}{list(bits.shape)} "

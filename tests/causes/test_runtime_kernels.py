@@ -1,31 +1,26 @@
 """Kernels written after the source of OpenVINO's CPU plugin: each gets its own cause."""
 
-from collections.abc import Callable
 from functools import partial
 
 import numpy as np
 import pytest
 from ml_dtypes import bfloat16, float8_e4m3fn, float8_e5m2
-from numpy.typing import NDArray
 from planted_calls import answers_of, asked, told
 
-from convcheck.numerics.number import Bits
-
-Floats = NDArray[np.float32]
 F32 = np.float32
 
 
-def either_way(start: Floats, stop: Floats, step: Floats) -> Floats:
+def either_way(start, stop, step):
     count = int(np.ceil(np.abs(stop - start) / np.abs(step)))
     return np.cumsum([start, *[step] * (count - 1)], dtype=F32)[:count]
 
 
-def within(least: int, most: int, mask: int = 255) -> Callable[[Floats], Bits]:
+def within(least, most, mask=255):
     """Round to even, clamp, and keep some low bits."""
     return lambda x: np.clip(np.rint(x), least, most).astype(np.int64).astype(np.uint8) & mask
 
 
-def through_float16(kind: type) -> Callable[[Floats], Bits]:
+def through_float16(kind):
     return lambda x: x.astype(np.float16).astype(kind).view(np.uint8)
 
 
@@ -37,29 +32,27 @@ def through_float16(kind: type) -> Callable[[Floats], Bits]:
     ("float8e4m3fn", through_float16(float8_e4m3fn), "float32-either-way-through-float16"),
     ("float8e5m2", through_float16(float8_e5m2), "float32-either-way-through-float16"),
 ])  # fmt: skip
-def test_a_range_in_float32(output: str, convert: Callable[[Floats], Bits], said: str) -> None:
+def test_a_range_in_float32(output, convert, said):
     name = f"openvino.Range-4/float32-float32-float32-to-{output}"
     kernel = partial(answers_of, lambda *limits: convert(either_way(*limits)))
     assert told(asked(name), kernel).fits == ((said,),)
 
 
-def in_bfloat16(x: Floats) -> Floats:
+def in_bfloat16(x):
     """Round as VCVTNEPS2BF16 does: subnormal numbers become zero."""
     normal = np.where(np.abs(x) < F32(2.0**-126), np.copysign(F32(0), x), x)
-    found: Floats = normal.astype(bfloat16).astype(F32)
-    return found
+    return normal.astype(bfloat16).astype(F32)
 
 
-def emulated(moved: Floats) -> Floats:
-    found: Floats = in_bfloat16(moved).astype(np.float16).astype(float8_e4m3fn).astype(F32)
-    return found
+def emulated(moved):
+    return in_bfloat16(moved).astype(np.float16).astype(float8_e4m3fn).astype(F32)
 
 
-def of_bfloat16(x: Floats) -> Bits:
+def of_bfloat16(x):
     return in_bfloat16(x).astype(bfloat16).view(np.uint16)
 
 
-def with_shift(data: Floats, scale: Floats, shift: Floats) -> Bits:
+def with_shift(data, scale, shift):
     back = emulated(data * scale - shift) + in_bfloat16(shift)
     return of_bfloat16(back * in_bfloat16(F32(1) / scale))
 
@@ -74,6 +67,6 @@ def with_shift(data: Floats, scale: Floats, shift: Floats) -> Bits:
      lambda x, scale: of_bfloat16(emulated(x * scale) * (F32(1) / scale)),
      "reciprocal-through-float16-flushed"),
 ])  # fmt: skip
-def test_a_reciprocal_in_bfloat16(layout: str, kernel: Callable[..., Bits], said: str) -> None:
+def test_a_reciprocal_in_bfloat16(layout, kernel, said):
     name = f"openvino.FakeConvert-13/{layout}/destination_type=f8e4m3"
     assert told(asked(name), partial(answers_of, kernel)).fits == ((said,),)

@@ -8,12 +8,12 @@ from convcheck.chains.cast import Chain
 from convcheck.chains.compare import INTERVALS, VECTORS, IntervalSearch, compare_chain
 from convcheck.chains.judgement import triples
 from convcheck.chains.segments import UnprovenError
-from convcheck.chains.type_chain import CompiledCasts, Way
+from convcheck.chains.type_chain import CompiledCasts
 
 TYPES = CATALOG.types.types
 
 
-def ways(spec: str, *names: str, where: tuple[str, ...] = ()) -> list[Way]:
+def ways(spec, *names, where=()):
     return list(CompiledCasts(CATALOG, CATALOG.specs[spec], where).chain(names).ways())
 
 
@@ -28,9 +28,7 @@ def ways(spec: str, *names: str, where: tuple[str, ...] = ()) -> list[Way]:
         ("pypto.cast-0.2", 1, 8, 3, ()),
     ],
 )
-def test_intervals_tell_what_every_input_tells(
-    spec: str, least: int, most: int, step: int, where: tuple[str, ...]
-) -> None:
+def test_intervals_tell_what_every_input_tells(spec, least, most, step, where):
     conversions, proved = CompiledCasts(CATALOG, CATALOG.specs[spec], where), 0
     narrow = (t for t in triples(CATALOG.specs[spec]) if least <= TYPES[t[0]].format.bits <= most)
     for names in islice(narrow, 0, None, step):
@@ -58,7 +56,7 @@ def test_intervals_tell_what_every_input_tells(
         ("float16", "int32", "int8", "int16"),
     ],
 )
-def test_low_bits_in_the_middle_turn_back(names: tuple[str, ...]) -> None:
+def test_low_bits_in_the_middle_turn_back(names):
     """Low bits are not monotone: the ends of an interval do not show 256, whose low byte is 0. The
     result must be no proof, or a right one.
     """
@@ -84,7 +82,7 @@ def test_low_bits_in_the_middle_turn_back(names: tuple[str, ...]) -> None:
         ("openvino.Convert-1", "float64 int64 int32"),
     ],
 )
-def test_wide_chains_are_proved_equal(spec: str, names: str) -> None:
+def test_wide_chains_are_proved_equal(spec, names):
     for way in ways(spec, *names.split()):
         found = compare_chain(way.chain, way.direct)
         assert found.proof != VECTORS
@@ -92,7 +90,7 @@ def test_wide_chains_are_proved_equal(spec: str, names: str) -> None:
         assert found.counts.inputs == 1 << way.chain.source.bits
 
 
-def by_hand(way: Way, codes: list[int]) -> list[bool]:
+def by_hand(way, codes):
     asked = np.array(codes, np.uint64)
     return way.chain.results(asked).same(Chain((way.direct,)).results(asked)).tolist()
 
@@ -106,9 +104,7 @@ def by_hand(way: Way, codes: list[int]) -> list[bool]:
         ("float32 int8 float32", 1, 2_248_015_618),
     ],
 )
-def test_what_differs_is_counted_and_the_least_is_shown(
-    names: str, least: int, different: int
-) -> None:
+def test_what_differs_is_counted_and_the_least_is_shown(names, least, different):
     [way] = ways("onnx.Cast-21", *names.split())
     found = compare_chain(way.chain, way.direct)
     assert (found.proof, found.least, found.is_least) == (INTERVALS, least, True)
@@ -116,7 +112,7 @@ def test_what_differs_is_counted_and_the_least_is_shown(
     assert by_hand(way, [least - 1, least]) == [True, False]
 
 
-def test_the_neighbour_of_a_tie_goes_the_wrong_way() -> None:
+def test_the_neighbour_of_a_tie_goes_the_wrong_way():
     """From 2^24 to 2^25 float32 has every second integer, and rounds the neighbours of a bfloat16
     tie to the tie. Both then go to even.
     """
@@ -128,14 +124,14 @@ def test_the_neighbour_of_a_tie_goes_the_wrong_way() -> None:
     assert wrong == [t + (1 if (t >> 17) % 2 == 0 else -1) for t in ties]
 
 
-def test_one_text_is_read_one_way_in_all_casts() -> None:
+def test_one_text_is_read_one_way_in_all_casts():
     read = [way.readings for way in ways("onnx.Cast-21", "float64", "float32", "int4")]
     assert [set(one.values()) for one in read] == [{"nearest-even"}, {"toward-zero"}]
     both = [way.readings for way in ways("onnx.Cast-21", "float8e5m2", "float16", "int4")]
     assert len(both) == 4
 
 
-def test_a_cast_that_tells_nans_apart_leaves_open_what_comes_of_any_nan() -> None:
+def test_a_cast_that_tells_nans_apart_leaves_open_what_comes_of_any_nan():
     """float8e4m3fn without saturation keeps a NaN's sign, and a cast to float32 gives any NaN."""
     [way] = ways("onnx.Cast-23", "float16", "float32", "float8e4m3fn", where=("saturate=0",))
     found = compare_chain(way.chain, way.direct)

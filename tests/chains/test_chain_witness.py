@@ -7,7 +7,6 @@ import ml_dtypes
 import numpy as np
 import pytest
 from catalogue import CATALOG
-from numpy.typing import NDArray
 
 from convcheck.chains.cast import Chain
 from convcheck.chains.compare import compare_chain
@@ -25,40 +24,39 @@ FLOATS = {
 INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
 TYPES = [*FLOATS, *INTEGERS, "bool"]
 NARROW = [name for name in TYPES if not name.endswith(("32", "64"))]
-U64 = NDArray[np.uint64]
 NAN = np.uint64(1 << 63)  # of any type narrower than 64 bits
 
 
-def numbers(name: str, codes: U64) -> NDArray[np.generic]:
+def numbers(name, codes):
     known = np.dtype(FLOATS.get(name, name))
     return codes.astype(f"u{known.itemsize}").view(known)
 
 
-def codes_of(name: str, values: NDArray[np.generic]) -> U64:
+def codes_of(name, values):
     fmt = CATALOG.types.types[name].format
     assert not isinstance(fmt, Text)
     codes = values.view(f"u{values.itemsize}")
     found = codes.astype(np.uint64)
     if name in FLOATS:
-        found[is_nan(fmt, codes)] = NAN  # type: ignore[arg-type]
+        found[is_nan(fmt, codes)] = NAN
     return found
 
 
 @cache
-def every(name: str) -> U64:
+def every(name):
     dtype = CATALOG.types.types[name].format
     assert not isinstance(dtype, Text)
     return np.arange(1 << dtype.bits, dtype=np.uint64)
 
 
 @cache
-def converted(source: str, target: str) -> NDArray[np.generic]:
+def converted(source, target):
     with np.errstate(all="ignore"):
         return numbers(source, every(source)).astype(FLOATS.get(target, target))
 
 
 @pytest.mark.parametrize("source", NARROW)
-def test_chains_are_what_the_witness_composes(source: str) -> None:
+def test_chains_are_what_the_witness_composes(source):
     """Every defined code of a narrow source, through all types (every sixth pair for 16 bits).
     ml_dtypes does not saturate, and keeps the sign of a zero.
     """

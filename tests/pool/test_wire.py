@@ -36,22 +36,21 @@ RESULT = CaseResult(case(1), "fail", 3, "edge", TALLY.faults, "words")
 FINISHED = encode(Finished(RESULT, True))
 
 
-def read(text: bytes) -> Message:
-    message: Message = decode(text, Message, TYPES, CASES)
-    return message
+def read(text):
+    return decode(text, Message, TYPES, CASES)
 
 
 @pytest.mark.parametrize("message", [Finished(TALLY, False), Finished(RESULT, True)])
-def test_a_message_comes_as_it_was(message: Finished) -> None:
+def test_a_message_comes_as_it_was(message):
     assert read(encode(message)) == message
 
 
-def sent(answers: Answers, doubt: Elsewhere | None = None) -> tuple[Answers, Elsewhere | None]:
+def sent(answers, doubt=None):
     back = read(encode(Finished(replace(RESULT, answers=answers), True, doubt=doubt)))
     return back.result.answers, back.doubt
 
 
-def test_arrays_come_as_they_were() -> None:
+def test_arrays_come_as_they_were():
     codes = np.arange(6, dtype=np.uint16).reshape(2, 3)
     got = (
         Outputs((codes,), ("float16",)),
@@ -66,7 +65,7 @@ def test_arrays_come_as_they_were() -> None:
     assert (none, large, back.messages) == (None, got[3], {2: "x"})
 
 
-def test_answers_to_elements_come_as_they_were() -> None:
+def test_answers_to_elements_come_as_they_were():
     codes, state = np.arange(3, dtype=np.uint16), np.zeros(3, np.uint8)
     there = Elsewhere("alone", np.array([1]), codes[:1])
     answers = Answers(codes, state, {1: "x"}, elsewhere=(there,), with_others=frozenset([2]))
@@ -77,7 +76,7 @@ def test_answers_to_elements_come_as_they_were() -> None:
         assert (one.placement, one.index.tolist(), one.got.tolist()) == ("alone", [1], [0])
 
 
-def packed(**fields: object) -> bytes:
+def packed(**fields):
     return msgspec.msgpack.encode(fields)
 
 
@@ -95,12 +94,12 @@ def packed(**fields: object) -> bytes:
         FINISHED.replace(b"\xa4fail", b"\xa4done"),
     ],
 )
-def test_what_is_no_message(text: bytes) -> None:
+def test_what_is_no_message(text):
     with pytest.raises(ValueError, match=r"\w"):
         read(text)
 
 
-def test_an_array_of_objects_is_none() -> None:
+def test_an_array_of_objects_is_none():
     there = Elsewhere("alone", np.array([1]), np.zeros(1, np.uint8))
     plain = msgspec.msgpack.decode(encode(Finished(RESULT, True, doubt=there)))
     plain["doubt"]["got"][0] = "V"
@@ -108,5 +107,5 @@ def test_an_array_of_objects_is_none() -> None:
         read(msgspec.msgpack.encode(plain))
 
 
-def test_a_loss_comes_as_it_was() -> None:
+def test_a_loss_comes_as_it_was():
     assert read(encode(Lost("how", True, False))) == Lost("how", True, False)

@@ -11,10 +11,8 @@ from comparing import (
     type_names,
     wanted,
 )
-from oracle import Ask, Want
 
 from convcheck.rules.cases import cases
-from convcheck.rules.model import Case
 
 COMPLETE = (21, 25)
 
@@ -22,9 +20,9 @@ COMPLETE = (21, 25)
 SOURCES = type_names(COMPLETE[-1], 9, 16)
 
 
-def by_question(source: str) -> dict[Ask | Want, list[Case]]:
+def by_question(source):
     """Group both versions' cases by the oracle's question, which is often the same."""
-    found: dict[Ask | Want, list[Case]] = {}
+    found = {}
     for version in COMPLETE:
         for case in questions(version, source):
             found.setdefault(asked(case), []).append(case)
@@ -33,7 +31,7 @@ def by_question(source: str) -> dict[Ask | Want, list[Case]]:
 
 @pytest.mark.parametrize("source", SOURCES)
 @pytest.mark.parametrize("part", range(4))
-def test_every_input_of_16_bits(source: str, part: int) -> None:
+def test_every_input_of_16_bits(source, part):
     """The oracle answers both versions' common questions once.
 
     A quarter of the codes at a time, whose texts stay in its cache.
@@ -46,7 +44,7 @@ def test_every_input_of_16_bits(source: str, part: int) -> None:
                 assert held_against_the_oracle(case, codes, wants=wants) == 1 << 14
 
 
-def test_no_case_of_16_bits_is_left_out() -> None:
+def test_no_case_of_16_bits_is_left_out():
     cases = [case for name in SOURCES for alike in by_question(name).values() for case in alike]
     assert len(set(cases)) == len(cases) == 4 * (24 + 33)
 
@@ -54,7 +52,7 @@ def test_no_case_of_16_bits_is_left_out() -> None:
 @pytest.mark.parametrize(
     ("version", "source"), [(v, name) for v in (*COMPLETE, 28) for name in type_names(v, 1, 8)]
 )
-def test_every_input_of_up_to_8_bits(version: int, source: str) -> None:
+def test_every_input_of_up_to_8_bits(version, source):
     bits = numeric(source).bits
     codes = np.arange(1 << bits, dtype=np.uint8)
     for case in questions(version, source):
@@ -62,14 +60,14 @@ def test_every_input_of_up_to_8_bits(version: int, source: str) -> None:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_every_edge_vector(version: int) -> None:
+def test_every_edge_vector(version):
     compared = 0
     for vectors in map(CORPUS.vectors, cases(cast(version))):
         compared += held_against_the_oracle(vectors.case, vectors.inputs[0], vectors.expected)
     assert compared > 10_000
 
 
-def test_a_difference_is_found_and_shown() -> None:
+def test_a_difference_is_found_and_shown():
     vectors = CORPUS.vectors(next(c for c in cases(cast(21)) if c.name == "int8-to-int16"))
     with pytest.raises(
         AssertionError,

@@ -10,7 +10,7 @@ SPECS = ("openvino.Convert-1", "openvino.ConvertLike-1")
 
 
 @pytest.mark.parametrize("spec", SPECS)
-def test_edge_vectors_of_every_case(spec: str) -> None:
+def test_edge_vectors_of_every_case(spec):
     every = [case for case in cases(CATALOG.specs[spec]) if not case.outside]
     assert len(every) == 17 * 17
     for case in every:

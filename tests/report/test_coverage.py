@@ -2,21 +2,20 @@ import pytest
 from drawn import html_text, in_markdown, printed
 from report_runs import RUNS, case, passed, run, unasked
 
-from convcheck.judge.result import RunResult
 from convcheck.records import replace
 from convcheck.report.document import Document
-from convcheck.vectors.model import COVERAGES, Coverage
+from convcheck.vectors.model import COVERAGES
 
 LINE = "asked: 3 cases exhaustively, 2 on every boundary, 1 by samples, 1 by edge inputs, 1 in part"
 TARGETS = ("float16", "bfloat16", "uint8")
 
 
-def asked(coverage: Coverage, count: int, source: str = "float32") -> RunResult:
+def asked(coverage, count, source="float32"):
     some = (passed(case("onnx.Cast-21", source, target)) for target in TARGETS[:count])
     return run(*(replace(one, coverage=coverage) for one in some))
 
 
-def every() -> RunResult:
+def every():
     counts = {"exhaustive": 3, "boundary-complete": 2}
     declined = unasked(case("onnx.Cast-21", "bool", "int4"), "unsupported", "no kernel")
     sources = ("float32", "float64", "int64", "int8", "string")
@@ -28,11 +27,11 @@ def every() -> RunResult:
     return run(*some, replace(declined, coverage="exhaustive"))
 
 
-def lines_of(result: RunResult, verbose: bool = False) -> list[str]:
+def lines_of(result, verbose=False):
     return printed(result, 100, verbose).splitlines()
 
 
-def test_a_line_counts_the_cases() -> None:
+def test_a_line_counts_the_cases():
     assert LINE in " ".join(" ".join(lines_of(every())).split())
     assert LINE in in_markdown(every())
     assert LINE in html_text(every())
@@ -46,17 +45,17 @@ def test_a_line_counts_the_cases() -> None:
     (RUNS["failing"](), "asked: 22 cases by edge inputs"),
     (replace(asked("sampled", 2), own_inputs=True), "asked: 2 cases by inputs of your own"),
 ])  # fmt: skip
-def test_in_words(result: RunResult, said: str) -> None:
+def test_in_words(result, said):
     assert Document(result).setting[-1] == said
 
 
-def test_what_was_not_asked_is_not_counted() -> None:
+def test_what_was_not_asked_is_not_counted():
     declined = unasked(case("onnx.Cast-21", "bool", "int4"), "unsupported", "no kernel")
     assert Document(run(declined)).coverage == []
     assert not any("asked:" in line for line in lines_of(run(declined)))
 
 
-def test_which_were_asked_otherwise_than_most_is_said_with_v() -> None:
+def test_which_were_asked_otherwise_than_most_is_said_with_v():
     assert not any("asked  " in line for line in lines_of(every()))
     shown = lines_of(every(), verbose=True)
     at = shown.index("asked  on every boundary: 2 cases")

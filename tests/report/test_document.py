@@ -4,7 +4,7 @@ from convcheck.report.document import Document
 from convcheck.report.html.data import data
 
 
-def test_only_in_a_placement_is_said_where_another_was_asked_and_was_right() -> None:
+def test_only_in_a_placement_is_said_where_another_was_asked_and_was_right():
     one = case("onnx.Cast-19", "float32", "float16")
     right, undefined = group(ELSE, "pass"), group(PARSE, "pass")
     tail = group(ELSE, "fail", "zero", placement="odd tail")

@@ -1,6 +1,5 @@
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from drawn import html_text
@@ -23,7 +22,7 @@ main()
 """
 
 
-def test_another_format_is_an_option_and_is_written(tmp_path: Path) -> None:
+def test_another_format_is_an_option_and_is_written(tmp_path):
     write(RUNS["failing"](), str(tmp_path / "run.json"))
     (tmp_path / "brief.py").write_text(DRAWER)
     (tmp_path / "run.py").write_text(RUN)
@@ -39,7 +38,7 @@ def test_another_format_is_an_option_and_is_written(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_every_format_draws(name: str) -> None:
+def test_every_format_draws(name):
     run = RUNS["failing"]()
     drawn = FORMATS[name].draw(run, Document(run), "convcheck run")
     assert "one ulp too small in magnitude" in (html_text(run) if name == "html" else drawn)

@@ -1,7 +1,5 @@
 import json
-from collections.abc import Sequence
 from functools import cache
-from typing import Any
 
 import jsonschema
 import msgspec
@@ -13,7 +11,7 @@ from hypothesis import strategies as st
 from report_json import damaged
 
 from convcheck.ask.stream import Sweep
-from convcheck.backends.protocol import Answer, Backend, Declined, Outputs, Refused, open_backend
+from convcheck.backends.protocol import Outputs, Refused, open_backend
 from convcheck.documents.decode import check_part, check_tally
 from convcheck.documents.encode import Writing
 from convcheck.documents.report import encoded
@@ -35,14 +33,10 @@ from convcheck.judge.result import (
     TallyEntry,
 )
 from convcheck.judge.tally import finish, merge, named
-from convcheck.numerics.number import Bits
 from convcheck.plan.units import joined, result_of
 from convcheck.records import replace
 from convcheck.rules.find import find_case
-from convcheck.rules.model import Case
 from convcheck.semantics.evaluate import compile_case
-from convcheck.semantics.expected import Decision
-from convcheck.semantics.program import Program
 from convcheck.vectors.corpus import Span
 from convcheck.vectors.generate import form_decision
 
@@ -58,17 +52,16 @@ CASES = (
     ("onnx.Cast-13", "float16", "int8", ()),
     ("onnx.Cast-21", "float16", "float8e4m3fn", ("saturate=1",)),
 )
-Rules = tuple[Program, Decision]
 
 
 @cache
-def case_of(number: int) -> Case:
+def case_of(number):
     spec, source, target, attributes = CASES[number]
     return find_case(CATALOG, spec, source, target, attributes)
 
 
 @cache
-def rules(case: Case) -> Rules:
+def rules(case):
     spec = CATALOG.specs[case.spec]
     return compile_case(spec, case), form_decision(spec)
 
@@ -76,13 +69,13 @@ def rules(case: Case) -> Rules:
 class Wrong:
     name, version = "wrong", "1"
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.inner = open_backend("ml_dtypes")
 
-    def support(self, case: Case) -> Declined | None:
+    def support(self, case):
         return self.inner.support(case)
 
-    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+    def answer(self, case, inputs):
         codes = inputs[0].astype(np.int64)
         if (codes == 0x1234).any():
             return Refused("not that one")
@@ -95,9 +88,9 @@ class Wrong:
 
 
 @cache
-def swept(number: int, wrong: bool) -> tuple[Tally, Tally]:
+def swept(number, wrong):
     case = case_of(number)
-    backend: Backend = Wrong() if wrong else open_backend("ml_dtypes")
+    backend = Wrong() if wrong else open_backend("ml_dtypes")
     spans = (Span(0, 1 << 15), Span(1 << 15, 1 << 15))
     one, two = (Sweep(backend, case, *rules(case), s, lambda *a: None, 64).tally() for s in spans)
     return one, two
@@ -106,27 +99,27 @@ def swept(number: int, wrong: bool) -> tuple[Tally, Tally]:
 HOOK = hook_of(hooks(CATALOG.types.types))
 
 
-def data(thing: object) -> Any:
+def data(thing):
     return json.loads(encoded(thing))
 
 
-def written(tally: Tally) -> Any:
+def written(tally):
     document = data(tally)
     OF_TALLY.validate(document)
     return document
 
 
-def read(document: Any, case: Case) -> Tally:
+def read(document, case):
     tally = msgspec.json.decode(json.dumps(document), type=Tally, dec_hook=HOOK)
     check_tally(case, tally)
     return tally
 
 
-def part_document(part: Part) -> Any:
+def part_document(part):
     return data(Writing().part(part))
 
 
-def read_part(document: Any, table: Sequence[Decision] = ()) -> Part:
+def read_part(document, table=()):
     hook = hook_of(hooks(CATALOG.types.types, rules=table))
     part = msgspec.json.decode(json.dumps(document), type=Part, dec_hook=hook)
     check_part(part)
@@ -135,7 +128,7 @@ def read_part(document: Any, table: Sequence[Decision] = ()) -> Part:
 
 @pytest.mark.parametrize("wrong", [False, True])
 @pytest.mark.parametrize("number", range(len(CASES)))
-def test_what_a_sweep_found_is_read_back_and_adds_up(number: int, wrong: bool) -> None:
+def test_what_a_sweep_found_is_read_back_and_adds_up(number, wrong):
     case, parts = case_of(number), swept(number, wrong)
     again = tuple(read(written(part), case) for part in parts)
     assert again == parts
@@ -147,7 +140,7 @@ def test_what_a_sweep_found_is_read_back_and_adds_up(number: int, wrong: bool) -
     assert bool(merge(again).faults) == wrong
 
 
-def test_what_is_right_is_short() -> None:
+def test_what_is_right_is_short():
     document = written(swept(0, False)[0])
     right = [entry for key, entry in document["entries"] if key["sort"] == RIGHT]
     assert right
@@ -180,10 +173,10 @@ NAMES = st.sampled_from([(s, k) for s in SORTS for k in ("", "off by one, too la
 
 
 @st.composite
-def tallies(draw: st.DrawFn, case: Case) -> Tally:
+def tallies(draw, case):
     program, by_form = rules(case)
-    asked: dict[int, int] = {}
-    entries: dict[Key, TallyEntry] = {}
+    asked = {}
+    entries = {}
     chosen = draw(st.sets(st.integers(0, len(program.decisions) - 1), max_size=2))
     for index, decision in enumerate(program.decisions):
         if index not in chosen:
@@ -209,7 +202,7 @@ def tallies(draw: st.DrawFn, case: Case) -> Tally:
 
 @settings(max_examples=20, deadline=None)
 @given(st.data())
-def test_any_tally_is_read_back_and_adds_up(data: st.DataObject) -> None:
+def test_any_tally_is_read_back_and_adds_up(data):
     case = case_of(data.draw(st.integers(0, len(CASES) - 1)))
     parts = data.draw(st.lists(tallies(case), max_size=3))
     again = [read(written(part), case) for part in parts]
@@ -219,7 +212,7 @@ def test_any_tally_is_read_back_and_adds_up(data: st.DataObject) -> None:
     assert read(written(whole), case) == whole
 
 
-def test_a_group_of_a_decision_with_readings_has_them_again() -> None:
+def test_a_group_of_a_decision_with_readings_has_them_again():
     case = case_of(0)
     decision = replace(rules(case)[0].decisions[0], readings=("a", "b"), trail=(("r", "x"),))
     tally = Tally({}, (), (), (Group(decision, "crashed", "died", 1, 1, ""),))
@@ -228,8 +221,7 @@ def test_a_group_of_a_decision_with_readings_has_them_again() -> None:
 
 FAIL = -1
 KEY, ENTRY = ("entries", FAIL, 0), ("entries", FAIL, 1)
-Damage = tuple[tuple[Any, ...], Any]
-DAMAGES: dict[str, Damage] = {
+DAMAGES = {
     "no asked": (("asked",), KeyError),
     "asked is no object": (("asked",), 3),
     "a decision that is not there": (("asked", "99"), 1),
@@ -261,7 +253,7 @@ DAMAGES: dict[str, Damage] = {
 
 
 @pytest.mark.parametrize("name", DAMAGES)
-def test_damage_is_found(name: str) -> None:
+def test_damage_is_found(name):
     case = case_of(0)
     document = written(merge(swept(0, True)))
     document["entries"].sort(key=lambda e: e[0]["sort"] == "fail" and "kept" in e[1]["ranges"])
@@ -273,12 +265,12 @@ def test_damage_is_found(name: str) -> None:
 
 
 @pytest.mark.parametrize("document", [None, 3, "tally", [], {}])
-def test_what_is_no_tally_is_none(document: Any) -> None:
+def test_what_is_no_tally_is_none(document):
     with pytest.raises(ValueError):  # noqa: PT011
         read(document, case_of(0))
 
 
-def parts(number: int) -> list[Part]:
+def parts(number):
     case, (one, two) = case_of(number), swept(number, True)
     key, sample = next((k, e.first) for k, e in one.entries if k.sort == "fail")
     alone = TallyEntry(3, spell_digest(0xAB), Ranges(), sample, sample)
@@ -290,14 +282,14 @@ def parts(number: int) -> list[Part]:
     ]
 
 
-def read_back(part: Part) -> Part:
+def read_back(part):
     writing = Writing()
     document = data(writing.part(part))
     OF_PART.validate(document)
     return read_part(document, tuple(writing.rules))
 
 
-def test_parts_of_two_shards_make_the_case_as_one_run_does() -> None:
+def test_parts_of_two_shards_make_the_case_as_one_run_does():
     for number in range(len(CASES)):
         one, two = parts(number)
         again = [read_back(part) for part in (two, one)]
@@ -311,7 +303,7 @@ def test_parts_of_two_shards_make_the_case_as_one_run_does() -> None:
         assert (now.verdict, now.message) == ("error", "it raised")
 
 
-def test_a_part_without_a_tally_is_read_back() -> None:
+def test_a_part_without_a_tally_is_read_back():
     case = case_of(0)
     vectors = CaseResult(case, "unsupported", 0, "edge", ())
     part = Part(case, 1 << 16, True, vectors)
@@ -335,7 +327,7 @@ def test_a_part_without_a_tally_is_read_back() -> None:
     (("case", "inputs"), ["float32"]),
     (("vectors",), lambda _: part_document(parts(1)[1])["lost"]),
 ])  # fmt: skip
-def test_damaged_parts_are_found(path: tuple[Any, ...], to: Any) -> None:
+def test_damaged_parts_are_found(path, to):
     document = part_document(parts(0)[0])
     read_part(document)
     damaged(document, path, to)

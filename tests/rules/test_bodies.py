@@ -1,5 +1,3 @@
-from pathlib import Path
-
 import pytest
 from body_specs import FORMULA, LIKE, MATRIX, STEPS
 
@@ -13,14 +11,14 @@ from specs import GOOD, slip, write_spec
 GOODS = {"elements": GOOD, "table": LIKE, "matrix": MATRIX, "formula": FORMULA, "steps": STEPS}
 
 
-def asked(folder: Path, text: str) -> int:
+def asked(folder, text):
     catalog = load([write_spec(folder, text)])
     [spec] = [spec for name, spec in catalog.specs.items() if name.startswith("acme.")]
     return sum(len(vectors_of(spec, case, "edge")) for case in cases(spec))
 
 
 @pytest.mark.parametrize("body", GOODS)
-def test_a_good_one_asks_something(body: str, tmp_path: Path) -> None:
+def test_a_good_one_asks_something(body, tmp_path):
     assert asked(tmp_path / "mine", GOODS[body]) > 20
     catalog = load([tmp_path / "mine"])
     assert [s.body.name for n, s in catalog.specs.items() if n.startswith("acme.")] == [
@@ -251,7 +249,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("body", "name"), [(b, n) for b, rows in REFUSED.items() for n in rows])
-def test_a_bad_one_is_refused(body: str, name: str, tmp_path: Path) -> None:
+def test_a_bad_one_is_refused(body, name, tmp_path):
     old, new, message, line = REFUSED[body][name]
     text = GOODS[body]
     assert old in text
@@ -270,7 +268,7 @@ def test_a_bad_one_is_refused(body: str, name: str, tmp_path: Path) -> None:
         ("[clamp]", "unknown key `clamp`"),
     ],
 )
-def test_attributes_that_a_child_removes(said: str, message: str, tmp_path: Path) -> None:
+def test_attributes_that_a_child_removes(said, message, tmp_path):
     child = f"op: acme.Convert\nversion: 2\nextends: convert-1\nattributes: {{remove: {said}}}\n"
     folder = write_spec(write_spec(tmp_path / "mine"), child, "convert-2")
     error = str(slip(folder))
@@ -299,9 +297,7 @@ CHANGES = [
 
 
 @pytest.mark.parametrize(("body", "old", "new"), CHANGES)
-def test_what_decides_vectors_is_in_the_digest(
-    body: str, old: str, new: str, tmp_path: Path
-) -> None:
+def test_what_decides_vectors_is_in_the_digest(body, old, new, tmp_path):
     text = GOODS[body]
     assert old in text
     digests = []

@@ -1,5 +1,3 @@
-from pathlib import Path
-
 import pytest
 from body_specs import FORMULA
 
@@ -30,7 +28,7 @@ formula:
 """
 
 
-def test_what_a_child_states_goes_where_it_says(tmp_path: Path) -> None:
+def test_what_a_child_states_goes_where_it_says(tmp_path):
     folder = write_spec(tmp_path / "own", FORMULA, "count-1")
     write_spec(folder, CHILD, "count-2")
     specs = load([folder]).specs
@@ -55,6 +53,6 @@ def test_what_a_child_states_goes_where_it_says(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_what_goes_nowhere_is_refused(tmp_path: Path, text: str, name: str, words: str) -> None:
+def test_what_goes_nowhere_is_refused(tmp_path, text, name, words):
     folder = write_spec(tmp_path / "own", FORMULA, "count-1")
     assert words in str(slip(write_spec(folder, text, name)))

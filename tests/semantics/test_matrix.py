@@ -1,11 +1,8 @@
-from pathlib import Path
-
 import pytest
 
 from convcheck.errors import SpecError
 from convcheck.rules.cases import cases
 from convcheck.rules.load import load
-from convcheck.rules.model import Spec
 from convcheck.semantics.body.matrix import compile_matrix, find
 from convcheck.semantics.lint import lint_spec
 
@@ -75,22 +72,22 @@ examples:
 """
 
 
-def spec_of(folder: Path, text: str) -> Spec:
+def spec_of(folder, text):
     folder.mkdir(exist_ok=True)
     (folder / "promote-1.yaml").write_text(text, encoding="utf-8")
     return load([folder]).specs["acme.Promote-1"]
 
 
-def changed(before: str, after: str) -> str:
+def changed(before, after):
     assert before in GOOD
     return GOOD.replace(before, after)
 
 
-def test_a_good_matrix_has_no_findings(tmp_path: Path) -> None:
+def test_a_good_matrix_has_no_findings(tmp_path):
     assert lint_spec(spec_of(tmp_path, GOOD)).diagnostics == []
 
 
-def test_a_cell_leads_to_its_line_and_sentence(tmp_path: Path) -> None:
+def test_a_cell_leads_to_its_line_and_sentence(tmp_path):
     spec = spec_of(tmp_path, GOOD)
     by_name = {case.name: compile_matrix(spec, case).decisions[0] for case in cases(spec)}
     line = 1 + GOOD.splitlines().index("        u64: [ $big!,    u64, u64 ]")
@@ -108,7 +105,7 @@ def test_a_cell_leads_to_its_line_and_sentence(tmp_path: Path) -> None:
     assert own.row == "int8 dimensioned x uint8 scalar"
 
 
-def test_readings_are_the_type_and_the_refusal(tmp_path: Path) -> None:
+def test_readings_are_the_type_and_the_refusal(tmp_path):
     spec = spec_of(tmp_path, GOOD)
     case = next(c for c in cases(spec) if c.name.startswith("int8-uint8/both/lax=false"))
     found = find(spec, case.inputs, case.ranks, case.attributes)
@@ -142,7 +139,7 @@ def test_readings_are_the_type_and_the_refusal(tmp_path: Path) -> None:
         ("gives: refused", "gives: refusal", "unknown type 'refusal'"),
     ],
 )  # fmt: skip
-def test_what_breaks_a_matrix(tmp_path: Path, before: str, after: str, message: str) -> None:
+def test_what_breaks_a_matrix(tmp_path, before, after, message):
     with pytest.raises(SpecError, match=r"promote-1\.yaml:") as error:
         spec_of(tmp_path, changed(before, after))
     assert message in str(error.value)
@@ -166,6 +163,6 @@ def test_what_breaks_a_matrix(tmp_path: Path, before: str, after: str, message: 
         ("$big!,    u64", "u64!,    u64", "target $big stands in no cell"),
     ],
 )  # fmt: skip
-def test_what_lint_finds(tmp_path: Path, before: str, after: str, message: str) -> None:
+def test_what_lint_finds(tmp_path, before, after, message):
     found = lint_spec(spec_of(tmp_path, changed(before, after))).diagnostics
     assert any(message in one.message for one in found), [one.message for one in found]

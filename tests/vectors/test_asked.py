@@ -1,5 +1,4 @@
 from collections import defaultdict
-from collections.abc import Iterator
 from functools import cache
 from itertools import groupby
 
@@ -14,7 +13,7 @@ ALL = type_names(28)
 
 
 @cache
-def values(source: str, target: str) -> list[tuple[bool, int, int]]:
+def values(source, target):
     """Return the edge tier's finite values: sign, integer magnitude, and the exponent of the last
     bit.
     """
@@ -27,7 +26,7 @@ def values(source: str, target: str) -> list[tuple[bool, int, int]]:
     return [(c >= least, (1 << fmt.bits) - c if c >= least else c, 0) for c in codes]
 
 
-def _value(fmt: Float, code: int) -> tuple[bool, int, int]:
+def _value(fmt, code):
     field, fraction = divmod(code & fmt.magnitude_mask, 1 << fmt.mantissa)
     whole = fraction + ((field > 0) << fmt.mantissa)
     return code > fmt.magnitude_mask, whole, max(field, 1) - fmt.bias - fmt.mantissa
@@ -37,7 +36,7 @@ SIGNS, FAREST = (False, True), 2000
 NEAR, FAR = 64, 65  # exponents within the range of all sources plus one; float64's windows beyond
 
 
-def unasked(source: str, target: str, signs: tuple[bool, ...]) -> Iterator[tuple[int, bool]]:
+def unasked(source, target, signs):
     """Return lengths of runs of exponents, on either side of the destination's range, that have no
     value, other than powers of two, in one of these signs. The second value tells whether they are
     far out, in a source with more exponents than vectors.
@@ -59,7 +58,7 @@ def unasked(source: str, target: str, signs: tuple[bool, ...]) -> Iterator[tuple
 
 
 @pytest.mark.parametrize("source", WIDE)
-def test_no_window_of_exponents_is_left_unasked(source: str) -> None:
+def test_no_window_of_exponents_is_left_unasked(source):
     """No two consecutive exponents lack a value, and no four lack one in a sign."""
     one_sign = ((False,), (True,)) if numeric(source).signed else ()
     for signs, widest in ((SIGNS, 1), *((one, 3) for one in one_sign)):
@@ -72,7 +71,7 @@ FLOAT_SOURCES = [n for n in WIDE if isinstance(numeric(n), Float)]
 CROWDED = {("float64", t): 16 for t in ("float32", "float64", "bfloat16")}  # more than 900 vectors
 
 
-def exponents_within(source: str, target: str) -> range:
+def exponents_within(source, target):
     mine, its = numeric(source), numeric(target)
     if isinstance(its, Float) and isinstance(mine, Float):
         low = max(mine.lowest_exponent, its.lowest_exponent)
@@ -82,7 +81,7 @@ def exponents_within(source: str, target: str) -> range:
 
 @pytest.mark.parametrize("source", FLOAT_SOURCES)
 @pytest.mark.parametrize("target", [n for n in ALL if isinstance(numeric(n), Float | Int)])
-def test_every_power_of_two_is_asked_in_both_signs(source: str, target: str) -> None:
+def test_every_power_of_two_is_asked_in_both_signs(source, target):
     asked = {
         (negative, whole.bit_length() - 1 + last)
         for negative, whole, last in values(source, target)
@@ -97,7 +96,7 @@ def test_every_power_of_two_is_asked_in_both_signs(source: str, target: str) -> 
 KINDS = ("above a tie", "below a tie", "above a value")
 
 
-def unit(target: str, exponent: int) -> tuple[int, bool]:
+def unit(target, exponent):
     """Return the exponent of the destination's last bit in a binade, and whether that is normal."""
     fmt = numeric(target)
     if isinstance(fmt, Float):
@@ -106,12 +105,12 @@ def unit(target: str, exponent: int) -> tuple[int, bool]:
     return 0, exponent > 0
 
 
-def last_bit(source: str, exponent: int) -> int:
+def last_bit(source, exponent):
     fmt = numeric(source)
     return max(exponent - fmt.mantissa, fmt.lowest_exponent) if isinstance(fmt, Float) else 0
 
 
-def single_bits(whole: int, dropped: int, parity: bool) -> Iterator[tuple[str, int]]:
+def single_bits(whole, dropped, parity):
     """Return where a value has one dropped bit more or less than a boundary that it decides about,
     and which bit. Without `parity`, ties are not rounded to even.
     """
@@ -122,12 +121,12 @@ def single_bits(whole: int, dropped: int, parity: bool) -> Iterator[tuple[str, i
             yield kind, bit.bit_length() - 1
 
 
-def missing(source: str, target: str, normal: bool) -> dict[str, set[int]]:
+def missing(source, target, normal):
     """Return the dropped bits that are never alone, in the binade with the fewest; empty if no
     binade drops two. Normal binades have neighbours above a value. Ties of integers, which are
     equally spaced, are next to 1.
     """
-    asked: dict[tuple[str, int], set[int]] = defaultdict(set)
+    asked = defaultdict(set)
     for _, whole, last in values(source, target):
         exponent = whole.bit_length() - 1 + last
         if whole and unit(target, exponent)[0] - last > 1:
@@ -143,7 +142,7 @@ def missing(source: str, target: str, normal: bool) -> dict[str, set[int]]:
     }  # fmt: skip
 
 
-def binades(source: str, target: str, normal: bool) -> list[int]:
+def binades(source, target, normal):
     mine, its = numeric(source), numeric(target)
     low = mine.lowest_exponent if isinstance(mine, Float) else 0
     high = min(int(fmt.max).bit_length() - 1 for fmt in (mine, its))
@@ -162,7 +161,7 @@ def binades(source: str, target: str, normal: bool) -> list[int]:
 
 
 @pytest.mark.parametrize("source", WIDE)
-def test_every_dropped_bit_is_the_only_one_once(source: str) -> None:
+def test_every_dropped_bit_is_the_only_one_once(source):
     found = {
         (target, normal, kind): bits
         for target in type_names(28, 2) for normal in (True, False)
@@ -171,7 +170,7 @@ def test_every_dropped_bit_is_the_only_one_once(source: str) -> None:
     assert {place: bits for place, bits in found.items() if bits} == {}
 
 
-def test_dropped_bits_are_counted() -> None:
+def test_dropped_bits_are_counted():
     assert [set(missing("float64", "float16", n)) for n in (True, False)] == [
         set(KINDS),
         set(KINDS[:2]),
@@ -187,7 +186,7 @@ def test_dropped_bits_are_counted() -> None:
 
 @pytest.mark.parametrize("source", WIDE)
 @pytest.mark.parametrize("target", [n for n in ALL if isinstance(numeric(n), Int)])
-def test_integers_of_every_length_are_asked(source: str, target: str) -> None:
+def test_integers_of_every_length_are_asked(source, target):
     fmt = numeric(source)
     precise = fmt.mantissa + 1 if isinstance(fmt, Float) else fmt.bits - fmt.signed
     asked, broken = set(), set()

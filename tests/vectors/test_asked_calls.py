@@ -6,7 +6,6 @@ from catalogue import CATALOG, calls_asked
 
 from convcheck.rules.body.steps import Steps
 from convcheck.rules.cases import cases
-from convcheck.rules.model import Case, Spec
 from convcheck.semantics.body.steps import layout_of, outside_of
 from convcheck.semantics.expected import EXACT
 
@@ -29,14 +28,14 @@ ENDS = {
 }
 
 
-def inside(spec: Spec) -> list[Case]:
+def inside(spec):
     steps = spec.body_as(Steps)
     return [c for c in cases(spec) if not outside_of(steps, layout_of(spec, c), c)]
 
 
 @pytest.mark.parametrize("spec", QUANTIZING, ids=lambda spec: spec.id)
-def test_the_ends_of_the_codes_of_scales_and_zero_points_are_asked(spec: Spec) -> None:
-    found: dict[tuple[int, str], set[int]] = defaultdict(set)
+def test_the_ends_of_the_codes_of_scales_and_zero_points_are_asked(spec):
+    found = defaultdict(set)
     for case in inside(spec):
         for call in calls_asked(case).calls:
             for place, codes in enumerate(call[1:]):
@@ -50,8 +49,8 @@ def test_the_ends_of_the_codes_of_scales_and_zero_points_are_asked(spec: Spec) -
 
 
 @pytest.mark.parametrize("name", ["openvino.FakeConvert-13", "openvino.FakeQuantize-1"])
-def test_the_ends_of_the_codes_of_every_other_input_are_asked(name: str) -> None:
-    found: dict[tuple[int, str], set[int]] = defaultdict(set)
+def test_the_ends_of_the_codes_of_every_other_input_are_asked(name):
+    found = defaultdict(set)
     for case in inside(CATALOG.specs[name]):
         calls = calls_asked(case)
         for call, due in zip(calls.calls, calls.expected, strict=True):
@@ -63,7 +62,7 @@ def test_the_ends_of_the_codes_of_every_other_input_are_asked(name: str) -> None
 
 
 @pytest.mark.parametrize("spec", QUANTIZING, ids=lambda spec: spec.id)
-def test_an_int32_that_float32_does_not_hold_is_asked_beside_a_tie(spec: Spec) -> None:
+def test_an_int32_that_float32_does_not_hold_is_asked_beside_a_tie(spec):
     taking = [c for c in inside(spec) if c.inputs[0].name == "int32"]
     assert taking or spec.version in (19, 21)  # no scale for an int32 in quantising
     for case in taking if spec.op == "onnx.QuantizeLinear" else ():
@@ -81,8 +80,8 @@ def test_an_int32_that_float32_does_not_hold_is_asked_beside_a_tie(spec: Spec) -
         assert beside >= 2, case.id
 
 
-def test_shapes_of_every_rank_have_dimensions_of_1() -> None:
-    found: dict[str, set[int]] = defaultdict(set)
+def test_shapes_of_every_rank_have_dimensions_of_1():
+    found = defaultdict(set)
     for spec in SCALED:
         for case in inside(spec):
             shapes = {call[0].shape for call in calls_asked(case).calls if call[0].size > 1}

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from convcheck.numerics.codec import decode
-from convcheck.numerics.format import Float, Format, Int, Numeric
-from convcheck.numerics.number import FINITE, Codes, from_fractions, is_nan, to_fraction
+from convcheck.numerics.format import Float, Int
+from convcheck.numerics.number import FINITE, from_fractions, is_nan, to_fraction
 from convcheck.numerics.order import at
 from convcheck.vectors.samples import samples
 
@@ -79,25 +79,25 @@ GOLDEN = {
 }
 
 
-def formats(pair: tuple[str, str]) -> tuple[Numeric, Format]:
+def formats(pair):
     return numeric(pair[0]), CATALOG.types.types[pair[1]].format
 
 
-def named(pair: tuple[str, str]) -> str:
+def named(pair):
     return "->".join(pair)
 
 
-def exact(fmt: Numeric, codes: Codes) -> list[Fraction | None]:
+def exact(fmt, codes):
     x = decode(fmt, codes)
     return [to_fraction(x, i) if x.kind[i] == FINITE else None for i in range(len(x))]
 
 
-def binade(value: Fraction) -> int:
+def binade(value):
     e = abs(value).numerator.bit_length() - value.denominator.bit_length()
     return e if abs(value) >= Fraction(2) ** e else e - 1
 
 
-def spacing(fmt: Numeric, value: Fraction) -> Fraction:
+def spacing(fmt, value):
     if not isinstance(fmt, Float):
         return Fraction(1)
     least = fmt.lowest_exponent if fmt.zero else -(10**6)
@@ -111,9 +111,7 @@ def spacing(fmt: Numeric, value: Fraction) -> Fraction:
     sizes=st.lists(st.sampled_from([0, 1, 2, 3, 5, 100, 4093]), max_size=6),
     data=st.data(),
 )
-def test_pieces_of_any_size_in_any_order_are_the_same_sequence(
-    pair: tuple[str, str], first: int, sizes: list[int], data: st.DataObject
-) -> None:
+def test_pieces_of_any_size_in_any_order_are_the_same_sequence(pair, first, sizes, data):
     source, target = formats(pair)
     starts = [first + sum(sizes[:k]) for k in range(len(sizes))]
     order = data.draw(st.permutations(range(len(sizes))))
@@ -125,7 +123,7 @@ def test_pieces_of_any_size_in_any_order_are_the_same_sequence(
     np.testing.assert_array_equal(np.concatenate([*parts, whole[:0]]), whole)
 
 
-def test_a_pattern_is_a_word_of_splitmix64_in_plain_integers() -> None:
+def test_a_pattern_is_a_word_of_splitmix64_in_plain_integers():
     source, target = numeric("float64"), numeric("float32")
     hashed = hashlib.blake2b(f"{source!r} {target!r} 9".encode(), digest_size=8).digest()
     for index in (2, 6, 10**15 + 2):
@@ -137,7 +135,7 @@ def test_a_pattern_is_a_word_of_splitmix64_in_plain_integers() -> None:
 
 
 @pytest.mark.parametrize("pair", list(GOLDEN), ids=named)
-def test_the_sequence_is_the_one_that_was_promised(pair: tuple[str, str]) -> None:
+def test_the_sequence_is_the_one_that_was_promised(pair):
     """A change needs a new SEQUENCE in convcheck/vectors/samples.py."""
     codes = samples(*formats(pair), 0, 0, 100_000)
     little = codes.astype(codes.dtype.newbyteorder("<"))
@@ -158,9 +156,7 @@ def test_the_sequence_is_the_one_that_was_promised(pair: tuple[str, str]) -> Non
         (("uint32", "float16"), 0, 31),
     ],
 )
-def test_every_binade_of_the_source_has_its_share(
-    pair: tuple[str, str], lowest: int, highest: int
-) -> None:
+def test_every_binade_of_the_source_has_its_share(pair, lowest, highest):
     """Within as many samples of the first turn as there are binades, from any start."""
     source, target = formats(pair)
     turns = TURNS if isinstance(target, Float | Int) else 2
@@ -180,7 +176,7 @@ def test_every_binade_of_the_source_has_its_share(
 @pytest.mark.parametrize(
     "pair", [("float64", "float32"), ("float64", "float8e4m3fn"), ("int64", "float32")], ids=named
 )
-def test_a_quarter_is_next_to_a_boundary_of_a_float(pair: tuple[str, str]) -> None:
+def test_a_quarter_is_next_to_a_boundary_of_a_float(pair):
     source, target = numeric(pair[0]), numeric(pair[1])
     values = exact(source, samples(source, target, 2, 0, 16_000))
     near, ties = [], []
@@ -196,7 +192,7 @@ def test_a_quarter_is_next_to_a_boundary_of_a_float(pair: tuple[str, str]) -> No
     assert share > (0.03 if pair[0] == "int64" else 0.1)
 
 
-def test_a_quarter_is_next_to_an_integer_or_a_half() -> None:
+def test_a_quarter_is_next_to_an_integer_or_a_half():
     source, target = numeric("float64"), numeric("int32")
     values = exact(source, samples(source, target, 2, 0, 24_000)[NEAR::TURNS])
     ties = 0
@@ -210,9 +206,8 @@ def test_a_quarter_is_next_to_an_integer_or_a_half() -> None:
 
 
 @pytest.mark.parametrize("pair", [("float64", "float32"), ("int64", "float16")], ids=named)
-def test_the_boundaries_rotate_through_the_binades_within_reach(pair: tuple[str, str]) -> None:
+def test_the_boundaries_rotate_through_the_binades_within_reach(pair):
     source, target = numeric(pair[0]), numeric(pair[1])
-    assert isinstance(target, Float)
     reach = Fraction(2) ** target.highest_exponent * 8
     least = max(Fraction(2) ** target.lowest_exponent / 2, Fraction(2) ** -1000)
     least = least if isinstance(source, Float) else Fraction(1)
@@ -237,9 +232,7 @@ def test_the_boundaries_rotate_through_the_binades_within_reach(pair: tuple[str,
         (("int64", "int8"), Fraction(128)),
     ],
 )
-def test_the_end_of_the_range_and_its_neighbours_are_asked(
-    pair: tuple[str, str], wanted: Fraction
-) -> None:
+def test_the_end_of_the_range_and_its_neighbours_are_asked(pair, wanted):
     source, target = numeric(pair[0]), numeric(pair[1])
     asked = set(samples(source, target, 0, 0, 100_000).tolist())
     number = from_fractions([abs(wanted)])
@@ -248,7 +241,7 @@ def test_the_end_of_the_range_and_its_neighbours_are_asked(
         assert int(code[0]) in asked, offset
 
 
-def test_integers_come_next_to_where_they_wrap() -> None:
+def test_integers_come_next_to_where_they_wrap():
     values = exact(numeric("int64"), samples(numeric("int64"), numeric("int16"), 0, 0, 20_000))
     outside = [abs(v) for v in values[NEAR::TURNS] if v is not None and abs(v) > 2**15]
     assert len(outside) > 3000
@@ -256,9 +249,8 @@ def test_integers_come_next_to_where_they_wrap() -> None:
     assert len(set(outside)) > 2000
 
 
-def test_bits_are_random_patterns_too() -> None:
+def test_bits_are_random_patterns_too():
     source = numeric("float32")
-    assert isinstance(source, Float)
     patterns = samples(source, numeric("float16"), 0, 0, 100_000)[2::TURNS]
     assert 0.002 < is_nan(source, patterns).mean() < 0.006
     ones = (patterns[:, None] >> np.arange(32, dtype=np.uint32)) & np.uint32(1)
