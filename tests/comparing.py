@@ -93,10 +93,7 @@ def wanted(ask: Ask | Want, bits: Bits) -> list[Want]:
 
 
 def held_against_the_oracle(
-    case: Case,
-    bits: Bits,
-    expected: Expected | None = None,
-    wants: Sequence[Want] | None = None,
+    case: Case, bits: Bits, expected: Expected | None = None, wants: Sequence[Want] | None = None
 ) -> int:
     """Compare levels and readings with the oracle; return the number compared.
 

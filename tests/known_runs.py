@@ -61,11 +61,7 @@ def found(failing: dict[str, Group], left_out: Iterable[str] = (), **more: objec
 
 
 def held(
-    text: str,
-    result: RunResult,
-    folder: Path,
-    there: Iterable[str] = (),
-    today: date = TODAY,
+    text: str, result: RunResult, folder: Path, there: Iterable[str] = (), today: date = TODAY
 ) -> RunResult:
     """Compare a run with a list's text. Some cases exist outside the run."""
     path = folder / "known.toml"

@@ -208,15 +208,11 @@ def test_a_chain_of_specs_is_so_long_and_no_longer(tmp_path):
     check_specs(tmp_path, "convert-102.yaml:3: it extends a chain of more than 100 files")
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        RUN,
-        f"explain {CASE} 1 --backend reference",
-        f"backend probe --backend 'process:{sys.executable} {KERNELS / 'cast.py'}' onnx.Cast-21",
-    ],
-    ids=["run", "explain", "probe"],
-)
+@pytest.mark.parametrize("command", [
+    RUN,
+    f"explain {CASE} 1 --backend reference",
+    f"backend probe --backend 'process:{sys.executable} {KERNELS / 'cast.py'}' onnx.Cast-21",
+], ids=["run", "explain", "probe"])  # fmt: skip
 def test_no_temporary_folder_is_needed(command, folder, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", "/proc/no-such-folder")
     check_abuse(Abuse(command, 0, ""), folder)

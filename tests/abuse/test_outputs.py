@@ -34,9 +34,7 @@ REFUSED = [
     Abuse("diff r.json failing.json -o ./failing.json", 2, "would overwrite NEW"),
     Abuse("known link.json r.json", 2, "already exists"),
     Abuse(
-        f"run --backend answers:answers {CASE} -o jsonl:answers",
-        2,
-        "would overwrite the answers",
+        f"run --backend answers:answers {CASE} -o jsonl:answers", 2, "would overwrite the answers"
     ),
     Abuse(f"repro {CASE} --report r.json --out r.json", 2, "--out would overwrite --report"),
     Abuse(f"run --open --backend reference {ONE} --resume x -o jsonl:x.1", 2, "go to one file"),

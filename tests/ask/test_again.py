@@ -51,19 +51,16 @@ def test_what_is_random_is_hardly_laid_to_a_way():
 LENGTH, POSITION, LUCK = "length-dependent", "position-dependent", "differs from call to call"
 
 
-@pytest.mark.parametrize(
-    ("name", "kinds"),
-    [
-        ("OddTail", {POSITION, LENGTH}),
-        ("UndefinedByPlace", {LENGTH}),
-        ("ByThreads", {"threads-dependent"}),
-        ("ByOptimisation", {"optimisation-dependent"}),
-        ("ByAlignment", {"alignment-dependent"}),
-        ("ByLuck", {LUCK}),  # a difference on repetition is not attributed to the placement
-        ("LuckInPieces", {LUCK}),
-        ("RefusesPieces", {f"{LENGTH}: refused"}),
-    ],
-)
+@pytest.mark.parametrize(("name", "kinds"), [
+    ("OddTail", {POSITION, LENGTH}),
+    ("UndefinedByPlace", {LENGTH}),
+    ("ByThreads", {"threads-dependent"}),
+    ("ByOptimisation", {"optimisation-dependent"}),
+    ("ByAlignment", {"alignment-dependent"}),
+    ("ByLuck", {LUCK}),  # a difference on repetition is not attributed to the placement
+    ("LuckInPieces", {LUCK}),
+    ("RefusesPieces", {f"{LENGTH}: refused"}),
+])  # fmt: skip
 def test_what_depends_on_something_fails_at_every_level(name, kinds):
     groups = found(getattr(inconsistent, name)())
     assert {group.kind for group in groups} == kinds

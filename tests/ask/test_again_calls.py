@@ -10,11 +10,7 @@ from convcheck.ask.elements import ask_calls
 from convcheck.ask.jobs import Job
 from convcheck.backends.protocol import LIMIT_VARIABLE
 from convcheck.judge.answers import AGAIN, EVERYWHERE, Avoid, Fault
-from convcheck.judge.result import (
-    BackendInfo,
-    case_verdict,
-    gates,
-)
+from convcheck.judge.result import BackendInfo, case_verdict, gates
 from convcheck.judge.tally import finish_whole
 from convcheck.pool.lane import Reported
 from convcheck.pool.local import locally
@@ -78,17 +74,14 @@ def test_what_the_last_call_left_is_found_with_both_answers(of):
 REVERSED, SINGLE = "order-dependent", calls((1,))
 
 
-@pytest.mark.parametrize(
-    ("name", "of", "kind", "count", "message"),
-    [
-        ("KeepsTheLast", calls(), REVERSED, 1, "gives int8 [4], in reverse order gives int8 [6]"),
-        ("CallsByThreads", calls(), "threads-dependent", 2, "0x0a in element 10, threads 4 gives"),
-        ("CallsByAlignment", SINGLE, "alignment-dependent", LONG - 1, "1 element into it gives"),
-        ("RefusesOptimised", calls(), "optimisation-dependent: refused", 1, "gives nothing: not"),
-        ("RefusesAgain", calls(), f"{LUCK}: refused", 1, "asked again gives nothing"),
-        ("HugeAgain", calls(), LUCK, 1, "asked again gives int8 [1099511627776]"),
-    ],
-)
+@pytest.mark.parametrize(("name", "of", "kind", "count", "message"), [
+    ("KeepsTheLast", calls(), REVERSED, 1, "gives int8 [4], in reverse order gives int8 [6]"),
+    ("CallsByThreads", calls(), "threads-dependent", 2, "0x0a in element 10, threads 4 gives"),
+    ("CallsByAlignment", SINGLE, "alignment-dependent", LONG - 1, "1 element into it gives"),
+    ("RefusesOptimised", calls(), "optimisation-dependent: refused", 1, "gives nothing: not"),
+    ("RefusesAgain", calls(), f"{LUCK}: refused", 1, "asked again gives nothing"),
+    ("HugeAgain", calls(), LUCK, 1, "asked again gives int8 [1099511627776]"),
+])  # fmt: skip
 def test_what_depends_on_something_is_found(name, of, kind, count, message):
     (group,) = found(getattr(inconsistent, name)(), of)
     assert (group.kind, group.count) == (kind, count)

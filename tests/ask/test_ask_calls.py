@@ -81,13 +81,10 @@ def test_a_call_that_hangs():
     assert shown(result).inputs[0].words == (7,)
 
 
-@pytest.mark.parametrize(
-    ("name", "words", "tried"),
-    [
-        ("DiesAlways", "died of SIGSEGV on each of the first 8 calls; the rest was not tested", 8),
-        ("HangsAlways", "(--timeout SECONDS allows more) on each of the first 2 calls", 2),
-    ],
-)
+@pytest.mark.parametrize(("name", "words", "tried"), [
+    ("DiesAlways", "died of SIGSEGV on each of the first 8 calls; the rest was not tested", 8),
+    ("HangsAlways", "(--timeout SECONDS allows more) on each of the first 2 calls", 2),
+])  # fmt: skip
 def test_a_backend_that_always_dies_costs_little(name, words, tried):
     execution = run(name, (1,), timeout=0.3 if name == "HangsAlways" else 20.0)
     [result] = execution.results

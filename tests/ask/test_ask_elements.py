@@ -110,14 +110,11 @@ def test_declined():
     assert answers.faults == (Fault("refused", "4-D", "changed my mind", 0),)
 
 
-@pytest.mark.parametrize(
-    ("name", "kind"),
-    [
-        ("TwoOutputs", "wrong number of outputs"),
-        ("WrongType", "wrong type"),
-        ("WrongDtype", "wrong type"),
-    ],
-)
+@pytest.mark.parametrize(("name", "kind"), [
+    ("TwoOutputs", "wrong number of outputs"),
+    ("WrongType", "wrong type"),
+    ("WrongDtype", "wrong type"),
+])  # fmt: skip
 def test_malformed_answers(name, kind):
     answers, _ = asked(name)
     assert (answers.state == NOT_ASKED).all()

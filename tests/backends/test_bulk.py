@@ -187,28 +187,24 @@ def test_a_backend_without_bind_is_asked_each_time():
     assert backend.calls == 2
 
 
-@pytest.mark.parametrize(
-    "said",
-    [
-        Outputs((GOOD,), ("uint8",)),
-        Outputs((GOOD, GOOD), ("int8", "int8")),
-        Outputs((GOOD, GOOD), ("int8",)),
-        Outputs((), ("int8",)),
-        Outputs((GOOD.astype(np.int8),), ("int8",)),
-        Outputs((GOOD[:2],), ("int8",)),
-        Outputs((GOOD[:1],), ("int8",)),
-        Outputs((GOOD[None],), ("int8",)),
-        Outputs(([1, 2, 3],), ("int8",)),
-        Outputs(None, ("int8",)),
-        Outputs((GOOD,), None),
-        Outputs((np.ma.masked_array(GOOD, mask=True),), ("int8",)),
-        Refused("no"),
-        Declined("none"),
-        Oversized(((3,),), ("int8",)),
-        "a text",
-    ],
-    ids=repr,
-)
+@pytest.mark.parametrize("said", [
+    Outputs((GOOD,), ("uint8",)),
+    Outputs((GOOD, GOOD), ("int8", "int8")),
+    Outputs((GOOD, GOOD), ("int8",)),
+    Outputs((), ("int8",)),
+    Outputs((GOOD.astype(np.int8),), ("int8",)),
+    Outputs((GOOD[:2],), ("int8",)),
+    Outputs((GOOD[:1],), ("int8",)),
+    Outputs((GOOD[None],), ("int8",)),
+    Outputs(([1, 2, 3],), ("int8",)),
+    Outputs(None, ("int8",)),
+    Outputs((GOOD,), None),
+    Outputs((np.ma.masked_array(GOOD, mask=True),), ("int8",)),
+    Refused("no"),
+    Declined("none"),
+    Oversized(((3,),), ("int8",)),
+    "a text",
+], ids=repr)  # fmt: skip
 def test_any_other_answer_comes_as_it_is(said):
     convert, out = converting(Plain(said))
     poison(out)

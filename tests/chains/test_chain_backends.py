@@ -57,15 +57,12 @@ def test_of_a_runtime_with_a_wrong_kernel_nothing_is_told():
     assert "nothing can be told: a cast alone is wrong" in shown(done)
 
 
-@pytest.mark.parametrize(
-    ("types", "backend", "code", "said"),
-    [
-        ("float32 float64 float32", "ort", 3, "no input tells whether a cast is left out"),
-        ("float8e4m3fn float16 float8e4m3fn", "ort", 3, "or disputed"),
-        ("float64 float32 int8", "torch", 0, "every cast is made in 1 of 1 setting"),
-        ("float64 float32 int8", "otr", 2, "otr"),
-    ],
-)
+@pytest.mark.parametrize(("types", "backend", "code", "said"), [
+    ("float32 float64 float32", "ort", 3, "no input tells whether a cast is left out"),
+    ("float8e4m3fn float16 float8e4m3fn", "ort", 3, "or disputed"),
+    ("float64 float32 int8", "torch", 0, "every cast is made in 1 of 1 setting"),
+    ("float64 float32 int8", "otr", 2, "otr"),
+])  # fmt: skip
 def test_what_cannot_be_asked_is_said(types, backend, code, said):
     done = ask(types, backend)
     assert done.returncode == code

@@ -25,17 +25,14 @@ CAST = ("--spec", "onnx.Cast-21")
 FEW = {"float64", "float32", "float16", "int8", "uint8", "float8e5m2"}
 
 
-@pytest.mark.parametrize(
-    ("types", "code", "said"),
-    [
-        ("float32 float64 float32", 0, "equal to the identity, for all 4,294,967,296 inputs"),
-        ("float32 int8 int32", 0, "equal to float32 → int32 where both are defined"),
-        ("uint8 int8 int16", 1, "different from uint8 → int16, for 128 of 256 inputs"),
-        ("float32 int4 int8", 1, "disputed: whether it is the same depends"),
-        ("int64 int8 float32", 1, "inputs asked"),
-        ("float16 float32 float64 float16", 0, "equal to the identity, for all 65,536 inputs"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("types", "code", "said"), [
+    ("float32 float64 float32", 0, "equal to the identity, for all 4,294,967,296 inputs"),
+    ("float32 int8 int32", 0, "equal to float32 → int32 where both are defined"),
+    ("uint8 int8 int16", 1, "different from uint8 → int16, for 128 of 256 inputs"),
+    ("float32 int4 int8", 1, "disputed: whether it is the same depends"),
+    ("int64 int8 float32", 1, "inputs asked"),
+    ("float16 float32 float64 float16", 0, "equal to the identity, for all 65,536 inputs"),
+])  # fmt: skip
 def test_the_verdict_is_the_exit_code(types, code, said):
     done = convcheck("chain", *types.split(), *CAST, COLUMNS="100")
     assert done.returncode == code, done.stderr
@@ -60,21 +57,18 @@ def test_what_may_stand_for_what_is_said():
     assert "the chain may not be fused into the direct cast; it may stand for that" in done.stdout
 
 
-@pytest.mark.parametrize(
-    ("words", "message", "hint"),
-    [
-        ("float32 float16", "2 types: a chain has at least 3", "name source, middle"),
-        ("", "no types: a chain has at least 3", "or --table"),
-        ("float32 flot16 float32", "unknown type 'flot16'", "did you mean float16"),
-        ("float32 string float32", "string is no type of numbers", "the types of a chain"),
-        ("float32 float16 int8 --spec onnx.Cats-21", "there is no spec", "did you mean"),
-        ("float32 float16 int8 --spec onnx.Range-11", "does not convert one", "such as"),
-        ("float32 float16 int8 --where saturate=0", "saturate applies to no", "it applies to"),
-        ("float32 float8e5m2 int8 --where saturat=0", "'saturat=0' is not", "did you mean"),
-        ("float32 float16 int8 -o x.h", "-o x.h is a table", "add --table"),
-        ("float32 --table", "--table takes no types", "every chain"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("words", "message", "hint"), [
+    ("float32 float16", "2 types: a chain has at least 3", "name source, middle"),
+    ("", "no types: a chain has at least 3", "or --table"),
+    ("float32 flot16 float32", "unknown type 'flot16'", "did you mean float16"),
+    ("float32 string float32", "string is no type of numbers", "the types of a chain"),
+    ("float32 float16 int8 --spec onnx.Cats-21", "there is no spec", "did you mean"),
+    ("float32 float16 int8 --spec onnx.Range-11", "does not convert one", "such as"),
+    ("float32 float16 int8 --where saturate=0", "saturate applies to no", "it applies to"),
+    ("float32 float8e5m2 int8 --where saturat=0", "'saturat=0' is not", "did you mean"),
+    ("float32 float16 int8 -o x.h", "-o x.h is a table", "add --table"),
+    ("float32 --table", "--table takes no types", "every chain"),
+])  # fmt: skip
 def test_bad_input_is_one_line_with_a_hint(words, message, hint):
     done = convcheck("chain", *words.split())
     assert done.returncode == 2

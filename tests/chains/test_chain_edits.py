@@ -35,17 +35,14 @@ def fits(names, instead):
     return found.fits if found else ()
 
 
-@pytest.mark.parametrize(
-    ("names", "instead", "cause"),
-    [
-        ("float64 float32 float16", "float64 float16", ("leaves-out-middles",)),
-        ("float32 float16 float32", "float32 float32", ("leaves-out-middles",)),
-        ("float64 float32 float16 bfloat16", "float64 float32 bfloat16", ("leaves-out-middles",)),
-        ("float64 float32 bfloat16", "float64 float32 float16 bfloat16", ("adds-float16",)),
-        ("int64 bool int8 float64", "int64 int8 bool float64", ("reorders",)),
-        ("float64 float16 int8", "float64 float32 int8", ("leaves-out-middles", "adds-float32")),
-    ],
-)
+@pytest.mark.parametrize(("names", "instead", "cause"), [
+    ("float64 float32 float16", "float64 float16", ("leaves-out-middles",)),
+    ("float32 float16 float32", "float32 float32", ("leaves-out-middles",)),
+    ("float64 float32 float16 bfloat16", "float64 float32 bfloat16", ("leaves-out-middles",)),
+    ("float64 float32 bfloat16", "float64 float32 float16 bfloat16", ("adds-float16",)),
+    ("int64 bool int8 float64", "int64 int8 bool float64", ("reorders",)),
+    ("float64 float16 int8", "float64 float32 int8", ("leaves-out-middles", "adds-float32")),
+])  # fmt: skip
 def test_what_became_of_a_chain_is_named(names, instead, cause):
     assert fits(names, instead) == (cause,)
 
@@ -112,15 +109,12 @@ def test_promises_are_of_options_that_there_are():
                        for name, values in promise.when)  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("entry", "said"),
-    [
-        ("{when: {}, cite: a, leaves-out: nodes}", "unknown word 'nodes'"),
-        ("{when: {}, cite: a, floats-as: float33}", "unknown type 'float33'"),
-        ("{when: {}, exact: yes, cite: a}", "unknown key `exact`"),
-        ("{cite: a}", "missing `when`"),
-    ],
-)
+@pytest.mark.parametrize(("entry", "said"), [
+    ("{when: {}, cite: a, leaves-out: nodes}", "unknown word 'nodes'"),
+    ("{when: {}, cite: a, floats-as: float33}", "unknown type 'float33'"),
+    ("{when: {}, exact: yes, cite: a}", "unknown key `exact`"),
+    ("{cite: a}", "missing `when`"),
+])  # fmt: skip
 def test_a_promise_that_cannot_be_read_has_its_line(entry, said, tmp_path, monkeypatch):
     (tmp_path / "graphs").mkdir()
     text = (

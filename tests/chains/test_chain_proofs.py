@@ -17,17 +17,14 @@ def ways(spec, *names, where=()):
     return list(CompiledCasts(CATALOG, CATALOG.specs[spec], where).chain(names).ways())
 
 
-@pytest.mark.parametrize(
-    ("spec", "least", "most", "step", "where"),
-    [
-        ("onnx.Cast-21", 1, 8, 23, ()),
-        ("onnx.Cast-21", 16, 16, 53, ()),
-        ("onnx.Cast-28", 1, 8, 97, ("saturate=0",)),
-        ("openvino.Convert-1", 1, 8, 11, ()),
-        ("openvino.Convert-1", 16, 16, 41, ()),
-        ("pypto.cast-0.2", 1, 8, 3, ()),
-    ],
-)
+@pytest.mark.parametrize(("spec", "least", "most", "step", "where"), [
+    ("onnx.Cast-21", 1, 8, 23, ()),
+    ("onnx.Cast-21", 16, 16, 53, ()),
+    ("onnx.Cast-28", 1, 8, 97, ("saturate=0",)),
+    ("openvino.Convert-1", 1, 8, 11, ()),
+    ("openvino.Convert-1", 16, 16, 41, ()),
+    ("pypto.cast-0.2", 1, 8, 3, ()),
+])  # fmt: skip
 def test_intervals_tell_what_every_input_tells(spec, least, most, step, where):
     conversions, proved = CompiledCasts(CATALOG, CATALOG.specs[spec], where), 0
     narrow = (t for t in triples(CATALOG.specs[spec]) if least <= TYPES[t[0]].format.bits <= most)
@@ -47,15 +44,12 @@ def test_intervals_tell_what_every_input_tells(spec, least, most, step, where):
     assert proved > 20
 
 
-@pytest.mark.parametrize(
-    "names",
-    [
-        ("int16", "int32", "int8", "bool"),
-        ("int16", "int64", "uint8", "float8e4m3fn"),
-        ("uint16", "int32", "int8", "uint8"),
-        ("float16", "int32", "int8", "int16"),
-    ],
-)
+@pytest.mark.parametrize("names", [
+    ("int16", "int32", "int8", "bool"),
+    ("int16", "int64", "uint8", "float8e4m3fn"),
+    ("uint16", "int32", "int8", "uint8"),
+    ("float16", "int32", "int8", "int16"),
+])  # fmt: skip
 def test_low_bits_in_the_middle_turn_back(names):
     """Low bits are not monotone: the ends of an interval do not show 256, whose low byte is 0. The
     result must be no proof, or a right one.
@@ -70,18 +64,15 @@ def test_low_bits_in_the_middle_turn_back(names):
         assert both.counts == every.counts
 
 
-@pytest.mark.parametrize(
-    ("spec", "names"),
-    [
-        ("onnx.Cast-21", "float32 float64 float32"),
-        ("onnx.Cast-21", "int64 int32 int8"),
-        ("onnx.Cast-21", "int64 float64 float16"),
-        ("onnx.Cast-21", "int32 int64 float64"),
-        ("onnx.Cast-21", "uint64 int64 uint64"),
-        ("onnx.Cast-21", "float16 float32 float64 float16"),
-        ("openvino.Convert-1", "float64 int64 int32"),
-    ],
-)
+@pytest.mark.parametrize(("spec", "names"), [
+    ("onnx.Cast-21", "float32 float64 float32"),
+    ("onnx.Cast-21", "int64 int32 int8"),
+    ("onnx.Cast-21", "int64 float64 float16"),
+    ("onnx.Cast-21", "int32 int64 float64"),
+    ("onnx.Cast-21", "uint64 int64 uint64"),
+    ("onnx.Cast-21", "float16 float32 float64 float16"),
+    ("openvino.Convert-1", "float64 int64 int32"),
+])  # fmt: skip
 def test_wide_chains_are_proved_equal(spec, names):
     for way in ways(spec, *names.split()):
         found = compare_chain(way.chain, way.direct)
@@ -95,15 +86,12 @@ def by_hand(way, codes):
     return way.chain.results(asked).same(Chain((way.direct,)).results(asked)).tolist()
 
 
-@pytest.mark.parametrize(
-    ("names", "least", "different"),
-    [
-        # one above a tie of bfloat16, which float32 cannot represent from 2^24 on
-        ("int32 float32 bfloat16", (1 << 24) + (1 << 16) + 1, 32_512),
-        ("float32 float16 float8e4m3fn", 0x3A800001, 1_032_192),
-        ("float32 int8 float32", 1, 2_248_015_618),
-    ],
-)
+@pytest.mark.parametrize(("names", "least", "different"), [
+    # one above a tie of bfloat16, which float32 cannot represent from 2^24 on
+    ("int32 float32 bfloat16", (1 << 24) + (1 << 16) + 1, 32_512),
+    ("float32 float16 float8e4m3fn", 0x3A800001, 1_032_192),
+    ("float32 int8 float32", 1, 2_248_015_618),
+])  # fmt: skip
 def test_what_differs_is_counted_and_the_least_is_shown(names, least, different):
     [way] = ways("onnx.Cast-21", *names.split())
     found = compare_chain(way.chain, way.direct)

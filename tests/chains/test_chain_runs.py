@@ -71,13 +71,10 @@ def test_an_optimiser_that_drops_a_cast_and_the_one_back_has_one_cause(tmp_path)
     assert set(listed.split(", ")) == middles
 
 
-@pytest.mark.parametrize(
-    ("backend", "case", "cause"),
-    [
-        ("Adds", "float64-to-float32-to-bfloat16/*", "adds-float16"),
-        ("Reorders", "int64-to-bool-to-int8-to-float64/*", "reorders"),
-    ],
-)
+@pytest.mark.parametrize(("backend", "case", "cause"), [
+    ("Adds", "float64-to-float32-to-bfloat16/*", "adds-float16"),
+    ("Reorders", "int64-to-bool-to-int8-to-float64/*", "reorders"),
+])  # fmt: skip
 def test_casts_that_are_added_or_moved_are_named(backend, case, cause, tmp_path):
     code, found = report(
         f"{PLANTED}:{backend}", tmp_path / "report.json", "onnx.Cast-21", "--case", case
@@ -153,15 +150,12 @@ def test_who_takes_no_graphs_is_asked_cast_by_cast(tmp_path):
     assert all("setting" not in case for case in found["cases"])
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (("--consistency",), "--consistency does not go with --chains"),
-        (("--tier", "exhaustive"), "--chains has no tier exhaustive"),
-        (("--backend", "torch"), "--chains works with one --backend"),
-        (("onnx.Range-27",), "no chain is made of them"),
-    ],
-)
+@pytest.mark.parametrize(("options", "said"), [
+    (("--consistency",), "--consistency does not go with --chains"),
+    (("--tier", "exhaustive"), "--chains has no tier exhaustive"),
+    (("--backend", "torch"), "--chains works with one --backend"),
+    (("onnx.Range-27",), "no chain is made of them"),
+])  # fmt: skip
 def test_what_does_not_go_with_chains_is_said(options, said):
     done = ask(f"{PLANTED}:Single", *options)
     assert done.returncode == 2

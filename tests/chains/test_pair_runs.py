@@ -110,14 +110,11 @@ def by_a_factor(x, scale, zero, shifts):
     return ((level.astype(np.int32) - zero).astype(f) * f(scale)).view(np.uint32)
 
 
-@pytest.mark.parametrize(
-    ("scale", "zero", "shifts", "cause"),
-    [
-        ("0.1", "3", True, "factor-of-the-range-of-int8"),
-        ("0x0.00001ap-126", "-128", True, "factor-of-the-range-of-int8"),
-        ("0x1.234566p+96", "0", False, "factor-of-the-range-of-int8-before-the-zero-point"),
-    ],
-)
+@pytest.mark.parametrize(("scale", "zero", "shifts", "cause"), [
+    ("0.1", "3", True, "factor-of-the-range-of-int8"),
+    ("0x0.00001ap-126", "-128", True, "factor-of-the-range-of-int8"),
+    ("0x1.234566p+96", "0", False, "factor-of-the-range-of-int8-before-the-zero-point"),
+])  # fmt: skip
 def test_what_becomes_of_a_pair_is_named_and_one_other_answer_refutes_it(
     scale, zero, shifts, cause
 ):
@@ -153,14 +150,11 @@ def by_levels(x, scale, how):
     return (place / f(255) * high + f(0)).astype(f).view(np.uint32)
 
 
-@pytest.mark.parametrize(
-    ("how", "fits"),
-    [
-        ("quotient", ("levels-of-the-range-of-uint8",)),
-        ("range", ("within-the-range-of-uint8", "levels-of-the-range-of-uint8")),
-        ("other", None),
-    ],
-)
+@pytest.mark.parametrize(("how", "fits"), [
+    ("quotient", ("levels-of-the-range-of-uint8",)),
+    ("range", ("within-the-range-of-uint8", "levels-of-the-range-of-uint8")),
+    ("other", None),
+])  # fmt: skip
 def test_what_becomes_of_both_nodes_is_named(how, fits):
     """Edits of the second node are tried if no edit of the first gives every answer."""
     chosen = (("y_scale", "234567.8"), ("y_zero_point", "min"))

@@ -102,15 +102,12 @@ def test_ids_are_permanent():
     assert pack.vector_id(CASE, '["0x7f800000",3,"0x7e"]') == "c50fe1cee759140c"
 
 
-@pytest.mark.parametrize(
-    ("edit", "version"),
-    [
-        (lambda lines: lines, "1.0.0"),
-        (lambda lines: lines[1:], "1.1.0"),
-        (lambda lines: [lines[0].replace('"0x', '"0xf'), *lines[1:]], "2.0.0"),
-        (lambda lines: ['["0xffffffffff",0,"0x00"]', *lines], "2.0.0"),
-    ],
-)
+@pytest.mark.parametrize(("edit", "version"), [
+    (lambda lines: lines, "1.0.0"),
+    (lambda lines: lines[1:], "1.1.0"),
+    (lambda lines: [lines[0].replace('"0x', '"0xf'), *lines[1:]], "2.0.0"),
+    (lambda lines: ['["0xffffffffff",0,"0x00"]', *lines], "2.0.0"),
+])  # fmt: skip
 def test_a_version_says_what_changed(packed, tmp_path, edit, version):
     """`edit` turns today's vectors into those of the pack before."""
     folder = tmp_path / "pack"

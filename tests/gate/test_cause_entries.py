@@ -149,14 +149,11 @@ def test_an_update_narrows_and_adds(tmp_path):
     assert held(written.text, now, tmp_path).outcome == "pass"
 
 
-@pytest.mark.parametrize(
-    ("more", "line", "said"),
-    [
-        ("count = 3\n", 7, "'count' cannot be combined with 'cause'"),
-        ('rule = "a / b"\n', 7, "'rule' cannot be combined with 'cause'"),
-        ("", 3, "the entry names a cause, but the run tried none"),
-    ],
-)
+@pytest.mark.parametrize(("more", "line", "said"), [
+    ("count = 3\n", 7, "'count' cannot be combined with 'cause'"),
+    ('rule = "a / b"\n', 7, "'rule' cannot be combined with 'cause'"),
+    ("", 3, "the entry names a cause, but the run tried none"),
+])  # fmt: skip
 def test_what_does_not_go_with_a_cause(more, line, said, tmp_path):
     with pytest.raises(UsageError) as caught:
         held(ENTRY + more, replace(explained(TWO), without_causes=True), tmp_path)

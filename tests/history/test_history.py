@@ -68,14 +68,11 @@ def test_without_a_judged_case_there_is_no_history(folder):
     assert "nothing was judged" in done.stderr
 
 
-@pytest.mark.parametrize(
-    ("words", "says"),
-    [
-        (("onnxruntime==1.5..1.6",), "it has 1.0 to 1.4"),
-        ((RANGE, "onnx.Cats-13"), "did you mean"),
-        ((RANGE, "--bisect", "inf-saturate"), "did you mean inf-saturates"),
-    ],
-)
+@pytest.mark.parametrize(("words", "says"), [
+    (("onnxruntime==1.5..1.6",), "it has 1.0 to 1.4"),
+    ((RANGE, "onnx.Cats-13"), "did you mean"),
+    ((RANGE, "--bisect", "inf-saturate"), "did you mean inf-saturates"),
+])  # fmt: skip
 def test_what_is_wrong_is_said(words, says, folder):
     assert says in refused("history", *words, "--env-dir", folder)
 

@@ -20,19 +20,16 @@ def test_a_range_of_a_package():
     assert (str(wanted.first), str(wanted.last)) == ("1.15.1", "1.31.1")
 
 
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        ("onnxruntime", "is not a range of releases"),
-        ("onnxruntime==1.15.1", "is not a range of releases"),
-        ("onnxruntime==..1.15.1", "is not a range of releases"),
-        ("onnxruntime>=1.15.1..1.16", "is not a range of releases"),
-        ("onnxruntime==1.15.1...1.16", "is not a range of releases"),
-        ("onnxruntime==new..newer", "'new' is not a version"),
-        ("onnxruntime==1.16..1.15", "ends before it begins"),
-        ("numpy==1.16..1.18", "numpy is not the package of a known runtime"),
-    ],
-)
+@pytest.mark.parametrize(("text", "says"), [
+    ("onnxruntime", "is not a range of releases"),
+    ("onnxruntime==1.15.1", "is not a range of releases"),
+    ("onnxruntime==..1.15.1", "is not a range of releases"),
+    ("onnxruntime>=1.15.1..1.16", "is not a range of releases"),
+    ("onnxruntime==1.15.1...1.16", "is not a range of releases"),
+    ("onnxruntime==new..newer", "'new' is not a version"),
+    ("onnxruntime==1.16..1.15", "ends before it begins"),
+    ("numpy==1.16..1.18", "numpy is not the package of a known runtime"),
+])  # fmt: skip
 def test_what_is_no_range(text, says):
     with pytest.raises(UsageError) as error:
         parse_wanted(text)
@@ -65,15 +62,12 @@ def test_an_index_of_html_has_no_dates(monkeypatch):
     assert found("text/html", page, monkeypatch) == [Release("1.0")]
 
 
-@pytest.mark.parametrize(
-    ("kind", "page", "error", "says"),
-    [
-        (*page_of({WHEEL.format("3.0"): ""}), UsageError, "has no release of onnxruntime 1.0 to"),
-        (*page_of({}), UsageError, "has no release of"),
-        ("text/plain", b"hello", UnavailableError, "is not a page of a package index"),
-        ("application/vnd.pypi.simple.v1+json", b"[]", UnavailableError, "is not a page of"),
-    ],
-)
+@pytest.mark.parametrize(("kind", "page", "error", "says"), [
+    (*page_of({WHEEL.format("3.0"): ""}), UsageError, "has no release of onnxruntime 1.0 to"),
+    (*page_of({}), UsageError, "has no release of"),
+    ("text/plain", b"hello", UnavailableError, "is not a page of a package index"),
+    ("application/vnd.pypi.simple.v1+json", b"[]", UnavailableError, "is not a page of"),
+])  # fmt: skip
 def test_an_index_without_such_releases(kind, page, error, says, monkeypatch):
     with pytest.raises(error, match=says):
         found(kind, page, monkeypatch)

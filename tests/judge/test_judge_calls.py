@@ -70,23 +70,20 @@ def test_one_reading_of_several_is_tolerated_as_a_whole():
     assert mixed.verdict == "fail", "an element of each reading is no reading"
 
 
-@pytest.mark.parametrize(
-    ("got", "kind", "where"),
-    [
-        (outputs(codes(ONE)), "one element too few", (0, -1)),
-        (outputs(codes(ONE, TWO, TWO)), "one element too many", (0, -1)),
-        (outputs(codes(ONE, TWO, TWO, TWO)), "too many elements", (0, -1)),
-        (outputs(codes()), "empty; elements were expected", (0, -1)),
-        (outputs(codes(ONE, TWO).reshape(1, 2)), "wrong shape", (0, -1)),
-        (outputs(codes(ONE, TWO), types=("int32",)), "int32 instead of float16", (0, -1)),
-        (outputs(codes(ONE, HALF)), "too small in magnitude", (0, 1)),
-        (outputs(codes(ONE, TWO + 1)), "one ulp too large in magnitude", (0, 1)),
-        (outputs(codes(TWO, HALF)), "wrong elements of several kinds", (0, 0)),
-        (outputs(codes(1, 2, dtype=I32)), "codes as uint32", (0, 0)),
-        (outputs(codes(1), codes(2), types=("float16",) * 2), "2 outputs instead of 1", None),
-        (Oversized(((1 << 30,),), ("float16",)), "too many elements", (0, -1)),
-    ],
-)
+@pytest.mark.parametrize(("got", "kind", "where"), [
+    (outputs(codes(ONE)), "one element too few", (0, -1)),
+    (outputs(codes(ONE, TWO, TWO)), "one element too many", (0, -1)),
+    (outputs(codes(ONE, TWO, TWO, TWO)), "too many elements", (0, -1)),
+    (outputs(codes()), "empty; elements were expected", (0, -1)),
+    (outputs(codes(ONE, TWO).reshape(1, 2)), "wrong shape", (0, -1)),
+    (outputs(codes(ONE, TWO), types=("int32",)), "int32 instead of float16", (0, -1)),
+    (outputs(codes(ONE, HALF)), "too small in magnitude", (0, 1)),
+    (outputs(codes(ONE, TWO + 1)), "one ulp too large in magnitude", (0, 1)),
+    (outputs(codes(TWO, HALF)), "wrong elements of several kinds", (0, 0)),
+    (outputs(codes(1, 2, dtype=I32)), "codes as uint32", (0, 0)),
+    (outputs(codes(1), codes(2), types=("float16",) * 2), "2 outputs instead of 1", None),
+    (Oversized(((1 << 30,),), ("float16",)), "too many elements", (0, -1)),
+])  # fmt: skip
 def test_what_is_wrong(got, kind, where):
     group = judged(calls_of(reading(due(ONE, TWO))), got)
     assert (group.verdict, group.kind) == ("fail", kind)
@@ -173,20 +170,17 @@ def run(calls, answer):
 REFUSES = CallReading("refuse", pattern=REFUSED)
 
 
-@pytest.mark.parametrize(
-    ("readings", "answer", "verdict"),
-    [
-        ((reading(due(ONE)),), Refused("no"), "refused"),
-        ((REFUSES,), Refused("no"), "pass"),
-        ((REFUSES,), Declined("no"), "pass"),
-        ((REFUSES,), Declined("no kernel", missing=True), "unsupported"),
-        ((REFUSES,), outputs(codes(ONE)), "fail"),
-        ((reading(due(ONE), name="accept"), REFUSES), Refused("no"), "tolerated"),
-        ((reading(due(ONE), name="accept"), REFUSES), outputs(codes(ONE)), "tolerated"),
-        ((reading(due(ONE)),), Declined("cannot be built"), "unsupported"),
-        ((CallReading("", pattern=UNDEFINED),), Refused("no"), "undefined"),
-    ],
-)
+@pytest.mark.parametrize(("readings", "answer", "verdict"), [
+    ((reading(due(ONE)),), Refused("no"), "refused"),
+    ((REFUSES,), Refused("no"), "pass"),
+    ((REFUSES,), Declined("no"), "pass"),
+    ((REFUSES,), Declined("no kernel", missing=True), "unsupported"),
+    ((REFUSES,), outputs(codes(ONE)), "fail"),
+    ((reading(due(ONE), name="accept"), REFUSES), Refused("no"), "tolerated"),
+    ((reading(due(ONE), name="accept"), REFUSES), outputs(codes(ONE)), "tolerated"),
+    ((reading(due(ONE)),), Declined("cannot be built"), "unsupported"),
+    ((CallReading("", pattern=UNDEFINED),), Refused("no"), "undefined"),
+])  # fmt: skip
 def test_refusals(readings, answer, verdict):
     assert run(calls_of(*readings), answer)[0][0] == verdict
 

@@ -157,14 +157,11 @@ def test_zeros_infinities_and_nans(question):
     assert again.kind[0] == result.kind[0]
 
 
-@pytest.mark.parametrize(
-    ("mode", "plus", "minus"),
-    [
-        ("nearest-even", 0x7C00, 0xFC00), ("nearest-away", 0x7C00, 0xFC00),
-        ("toward-zero", 0x7BFF, 0xFBFF), ("away", 0x7C00, 0xFC00), ("floor", 0x7BFF, 0xFC00),
-        ("ceil", 0x7C00, 0xFBFF), ("odd", 0x7BFF, 0xFBFF),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("mode", "plus", "minus"), [
+    ("nearest-even", 0x7C00, 0xFC00), ("nearest-away", 0x7C00, 0xFC00),
+    ("toward-zero", 0x7BFF, 0xFBFF), ("away", 0x7C00, 0xFC00), ("floor", 0x7BFF, 0xFC00),
+    ("ceil", 0x7C00, 0xFBFF), ("odd", 0x7BFF, 0xFBFF),
+])  # fmt: skip
 def test_overflow_goes_by_the_mode(mode, plus, minus):
     far = of_fractions([Fraction(10) ** 9, -(Fraction(10) ** 9)])
     assert rounded_codes(far.numbers, floats("float16"), mode).tolist() == [plus, minus]

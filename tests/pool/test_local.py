@@ -92,14 +92,11 @@ def test_a_bad_input_costs_itself_only(name, verdict, checked, words):
         assert execution.notes == ("the backend was restarted 3 times",)
 
 
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [
-        ("ScalarDies", "crashed [alone] died of SIGSEGV in shape () @0"),
-        ("FourDimensionalDies", "crashed [4-D] died of SIGSEGV in shape (2, 3, 4, 5)"),
-        ("EmptyDies", "crashed [empty] died of SIGSEGV in shape (0,) @0"),
-    ],
-)
+@pytest.mark.parametrize(("name", "words"), [
+    ("ScalarDies", "crashed [alone] died of SIGSEGV in shape () @0"),
+    ("FourDimensionalDies", "crashed [4-D] died of SIGSEGV in shape (2, 3, 4, 5)"),
+    ("EmptyDies", "crashed [empty] died of SIGSEGV in shape (0,) @0"),
+])  # fmt: skip
 def test_a_deadly_shape(name, words):
     (result,) = run(name, (1,)).results
     assert (result.verdict, result.checked) == ("crashed", 128)
@@ -151,16 +148,13 @@ def test_a_fault_of_convcheck_is_an_error():
     assert "LookupError: no such vectors" in result.message
 
 
-@pytest.mark.parametrize(
-    ("name", "verdict"),
-    [
-        ("TwoOutputs", "fail"),
-        ("WrongShape", "fail"),
-        ("Garbage", "error"),
-        ("RefusesAll", "refused"),
-        ("DeclinesCase", "unsupported"),
-    ],
-)
+@pytest.mark.parametrize(("name", "verdict"), [
+    ("TwoOutputs", "fail"),
+    ("WrongShape", "fail"),
+    ("Garbage", "error"),
+    ("RefusesAll", "refused"),
+    ("DeclinesCase", "unsupported"),
+])  # fmt: skip
 def test_what_is_no_death_costs_no_worker(name, verdict):
     execution = run(name)
     assert [r.verdict for r in execution.results] == [verdict] * 3
@@ -172,14 +166,11 @@ def test_noise_does_not_reach_the_report(capfd):
     assert capfd.readouterr() == ("", "")
 
 
-@pytest.mark.parametrize(
-    ("name", "kind", "words"),
-    [
-        ("Nobody", UsageError, "tests.planted.bad_backends has no Nobody"),
-        ("CannotOpen", UnavailableError, "OSError: libruntime.so: not found"),
-        ("DiesOnOpening", UnavailableError, "died of SIGSEGV while it was starting"),
-    ],
-)
+@pytest.mark.parametrize(("name", "kind", "words"), [
+    ("Nobody", UsageError, "tests.planted.bad_backends has no Nobody"),
+    ("CannotOpen", UnavailableError, "OSError: libruntime.so: not found"),
+    ("DiesOnOpening", UnavailableError, "died of SIGSEGV while it was starting"),
+])  # fmt: skip
 def test_a_backend_that_cannot_be_opened(name, kind, words):
     with pytest.raises(kind, match=words):
         run(name, range(40), jobs=2)

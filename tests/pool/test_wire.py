@@ -80,20 +80,17 @@ def packed(**fields):
     return msgspec.msgpack.encode(fields)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        b"",
-        b"\x80\x04\x95",
-        b"\x91" * 100_000,
-        packed(type="Popen", args=["true"]),
-        packed(type="Lost", how="how", timed_out=1, printed=True),
-        packed(type="Lost", how={"how": 1}, timed_out=True, printed=True),
-        packed(type="Lost", how="how", timed_out=True),
-        FINISHED.replace(b"Identity-1", b"Identity-2"),
-        FINISHED.replace(b"\xa4fail", b"\xa4done"),
-    ],
-)
+@pytest.mark.parametrize("text", [
+    b"",
+    b"\x80\x04\x95",
+    b"\x91" * 100_000,
+    packed(type="Popen", args=["true"]),
+    packed(type="Lost", how="how", timed_out=1, printed=True),
+    packed(type="Lost", how={"how": 1}, timed_out=True, printed=True),
+    packed(type="Lost", how="how", timed_out=True),
+    FINISHED.replace(b"Identity-1", b"Identity-2"),
+    FINISHED.replace(b"\xa4fail", b"\xa4done"),
+])  # fmt: skip
 def test_what_is_no_message(text):
     with pytest.raises(ValueError, match=r"\w"):
         read(text)

@@ -357,17 +357,14 @@ def test_a_backend_is_prepared_if_it_can_be():
 OTHERS = "onnx.Cast-21/float32-to-int8"
 
 
-@pytest.mark.parametrize(
-    ("backend", "options", "specs"),
-    [
-        ("openvino", (), OPENVINO),
-        ("pypto", (), PYPTO),
-        ("pypto", ("--case", "*/float32-to-float16*"), PYPTO),
-        ("pypto", ("--case", OTHERS), ("onnx.Cast-21",)),
-        ("openvino", ("--case", OTHERS), ("onnx.Cast-21",)),
-        ("openvino", ("onnx.Cast-21", *PYPTO), ("onnx.Cast-21", *PYPTO)),
-    ],
-)
+@pytest.mark.parametrize(("backend", "options", "specs"), [
+    ("openvino", (), OPENVINO),
+    ("pypto", (), PYPTO),
+    ("pypto", ("--case", "*/float32-to-float16*"), PYPTO),
+    ("pypto", ("--case", OTHERS), ("onnx.Cast-21",)),
+    ("openvino", ("--case", OTHERS), ("onnx.Cast-21",)),
+    ("openvino", ("onnx.Cast-21", *PYPTO), ("onnx.Cast-21", *PYPTO)),
+])  # fmt: skip
 def test_a_run_without_a_choice_asks_the_backend_s_own_specs(backend, options, specs):
     done = convcheck("run", "--backend", backend, "--dry-run", *options)
     assert done.returncode == 0, done.stderr

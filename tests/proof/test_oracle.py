@@ -5,16 +5,7 @@ from itertools import pairwise
 
 import pytest
 from oracle import Ask, answer, boundaries, decode, expect, question, types
-from oracle.facts import (
-    DECODED,
-    FACTS,
-    INF32,
-    MINUS_INF32,
-    MINUS_NAN32,
-    NAN32,
-    f32,
-    f64,
-)
+from oracle.facts import DECODED, FACTS, INF32, MINUS_INF32, MINUS_NAN32, NAN32, f32, f64
 from oracle.formats import FLOATS, WIDTHS, _locate_wide, grid, locate, nearest_even, span
 from oracle.question import TYPES_ADDED
 from oracle.tables import E8M0, TABLES
@@ -149,15 +140,12 @@ def test_literals(text):
     assert ask(9, "string>float64", text) == f"implied {f64(float(text)):x}"
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        *("", ".", "e5", "+", "1e", "1e+", " 1", "1 ", "1\n", "1_0", "0x1", "1.5f", "1,5", "1..2"),
-        *(".5", "5.", "+.5", "+5", "5e01", "007", "-00", "00.5", "00000000000000000000000005"),
-        *("Infinity", "+NaN", "-NaN", "--1", "1.00000000000000000000", "Hello World!"),
-        *("\u0661", "\u0131nf"),  # an Arabic digit, a dotless i
-    ],
-)
+@pytest.mark.parametrize("text", [
+    *("", ".", "e5", "+", "1e", "1e+", " 1", "1 ", "1\n", "1_0", "0x1", "1.5f", "1,5", "1..2"),
+    *(".5", "5.", "+.5", "+5", "5e01", "007", "-00", "00.5", "00000000000000000000000005"),
+    *("Infinity", "+NaN", "-NaN", "--1", "1.00000000000000000000", "Hello World!"),
+    *("\u0661", "\u0131nf"),  # an Arabic digit, a dotless i
+])  # fmt: skip
 def test_strings_of_no_defined_value(text):
     assert ask(13, "string>float32", text) == ask(13, "string>int8", text) == "undefined"
 

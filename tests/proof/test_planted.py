@@ -9,14 +9,7 @@ import numpy as np
 import pytest
 from catalogue import CATALOG, compiled
 from planted.asking import Scripted
-from planted.causes import (
-    OF_VALUES,
-    case_of,
-    caused,
-    decides,
-    may_show,
-    vectors_of,
-)
+from planted.causes import OF_VALUES, case_of, caused, decides, may_show, vectors_of
 from planted.field.caught import demanded, refuted
 from planted.proof import all_cases, edge, most_cases, rich_inputs
 

@@ -13,14 +13,7 @@ from convcheck.judge.calls import judge
 from convcheck.judge.result import FAILURES
 from convcheck.numerics.format import Float, Text
 from convcheck.rules.cases import cases
-from convcheck.semantics.expected import (
-    ANY_NAN,
-    ANY_ZERO,
-    EXACT,
-    NEGATIVE_NAN,
-    REFUSED,
-    UNDEFINED,
-)
+from convcheck.semantics.expected import ANY_NAN, ANY_ZERO, EXACT, NEGATIVE_NAN, REFUSED, UNDEFINED
 from convcheck.vectors.model import CallSet
 
 SPECS = (

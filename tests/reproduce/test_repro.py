@@ -214,13 +214,10 @@ GRAPHS = (
 )
 
 
-@pytest.mark.parametrize(
-    ("address", "specs", "globs", "fail"),
-    [
-        ("ort", ("onnx.QuantizeLinear-21",), PAIRS, 1),
-        ("openvino", ("onnx.QuantizeLinear-13", "openvino.Convert-1"), GRAPHS, 6),
-    ],
-)
+@pytest.mark.parametrize(("address", "specs", "globs", "fail"), [
+    ("ort", ("onnx.QuantizeLinear-21",), PAIRS, 1),
+    ("openvino", ("onnx.QuantizeLinear-13", "openvino.Convert-1"), GRAPHS, 6),
+])  # fmt: skip
 def test_scripts_of_graphs_fail_in_their_settings(address, specs, globs, fail, tmp_path):
     pytest.importorskip({"ort": "onnxruntime"}.get(address, address))
     report = tmp_path / "run.json"
@@ -304,23 +301,20 @@ def asked(name, address):
     return ask_case(address, CATALOG.specs[case.spec], CORPUS.vectors(case), 30.0)
 
 
-@pytest.mark.parametrize(
-    ("name", "placement", "shape"),
-    [
-        ("Scalars", "alone", ()),
-        ("OddTail", "odd tail", (9,)),
-        ("FourD", "4-D", (2, 3, 4, 5)),
-        ("Transposed", "2-D", (4, 5)),
-        ("Reversed", "3-D", (3, 4, 5)),
-        ("Reversed4", "4-D", (2, 3, 4, 5)),
-        ("Squeezed", "2-D", (1, 22)),
-        ("PastLoop", "2,129 elements", (1025,)),
-        ("PastThread", "66,643 elements", (65_537,)),
-        ("PastLoopDies", "2,129 elements", (1025,)),
-        ("After100", "101 calls", (1,)),
-        ("RefusesEmpty", "empty", (0,)),
-    ],
-)
+@pytest.mark.parametrize(("name", "placement", "shape"), [
+    ("Scalars", "alone", ()),
+    ("OddTail", "odd tail", (9,)),
+    ("FourD", "4-D", (2, 3, 4, 5)),
+    ("Transposed", "2-D", (4, 5)),
+    ("Reversed", "3-D", (3, 4, 5)),
+    ("Reversed4", "4-D", (2, 3, 4, 5)),
+    ("Squeezed", "2-D", (1, 22)),
+    ("PastLoop", "2,129 elements", (1025,)),
+    ("PastThread", "66,643 elements", (65_537,)),
+    ("PastLoopDies", "2,129 elements", (1025,)),
+    ("After100", "101 calls", (1,)),
+    ("RefusesEmpty", "empty", (0,)),
+])  # fmt: skip
 def test_what_shows_in_one_placement_is_cut_down_to_its_smallest_shape(name, placement, shape):
     case = identity.case(0)
     vectors = identity.Corpus().vectors(case)

@@ -263,10 +263,7 @@ def test_a_bad_one_is_refused(body, name, tmp_path):
 
 @pytest.mark.parametrize(
     ("said", "message"),
-    [
-        ("[nope]", "the parent has no attribute 'nope'"),
-        ("[clamp]", "unknown key `clamp`"),
-    ],
+    [("[nope]", "the parent has no attribute 'nope'"), ("[clamp]", "unknown key `clamp`")],
 )
 def test_attributes_that_a_child_removes(said, message, tmp_path):
     child = f"op: acme.Convert\nversion: 2\nextends: convert-1\nattributes: {{remove: {said}}}\n"

@@ -42,17 +42,14 @@ def test_what_a_child_states_goes_where_it_says(tmp_path):
     assert (new.length, new.asked.limit) == (old.length, old.asked.limit)
 
 
-@pytest.mark.parametrize(
-    ("text", "name", "words"),
-    [
-        (CHILD.replace("before: counting", "before: nothing"), "count-2", "no rule 'nothing'"),
-        (
-            FORMULA.replace("name: overflow,", "name: overflow, after: x,"),
-            "count-1",
-            "extends noth",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("text", "name", "words"), [
+    (CHILD.replace("before: counting", "before: nothing"), "count-2", "no rule 'nothing'"),
+    (
+        FORMULA.replace("name: overflow,", "name: overflow, after: x,"),
+        "count-1",
+        "extends noth",
+    ),
+])  # fmt: skip
 def test_what_goes_nowhere_is_refused(tmp_path, text, name, words):
     folder = write_spec(tmp_path / "own", FORMULA, "count-1")
     assert words in str(slip(write_spec(folder, text, name)))

@@ -29,13 +29,10 @@ def test_lint_wants_a_translation_of_what_is_not_latin(tmp_path):
     assert unused.message == f"no citation has this sentence: {SENTENCE}"
 
 
-@pytest.mark.parametrize(
-    ("sentence", "foreign"),
-    [
-        (SENTENCE, True), ("支持以下转化", True), ("Значение", True),
-        ("“f8e4m3” is 2⁻⁷ · δ − ±∞ …", False), ("Überlauf", False), ("[x] > FLT_MAX", False),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("sentence", "foreign"), [
+    (SENTENCE, True), ("支持以下转化", True), ("Значение", True),
+    ("“f8e4m3” is 2⁻⁷ · δ − ±∞ …", False), ("Überlauf", False), ("[x] > FLT_MAX", False),
+])  # fmt: skip
 def test_what_needs_a_translation(sentence, foreign):
     assert is_foreign(sentence) == foreign
 

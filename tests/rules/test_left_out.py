@@ -41,14 +41,11 @@ def test_each_default_of_cast_is_asked_once_a_destination():
     ]
 
 
-@pytest.mark.parametrize(
-    ("left_out", "stated"),
-    [
-        ("float32-to-float8e5m2/saturate=default", "float32-to-float8e5m2/saturate=1"),
-        ("float32-to-float8e8m0/saturate=1/round_mode=default",
-         "float32-to-float8e8m0/saturate=1/round_mode=up"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("left_out", "stated"), [
+    ("float32-to-float8e5m2/saturate=default", "float32-to-float8e5m2/saturate=1"),
+    ("float32-to-float8e8m0/saturate=1/round_mode=default",
+     "float32-to-float8e8m0/saturate=1/round_mode=up"),
+])  # fmt: skip
 def test_what_is_due_is_what_the_default_gives(left_out, stated):
     spec = CATALOG.specs["onnx.Cast-24"]
     one, other = (vectors_of(spec, cast(name), "edge", 0) for name in (left_out, stated))
@@ -104,16 +101,13 @@ def test_a_default_that_no_case_leaves_out_is_refused(tmp_path):
     assert findings(spec_with(tmp_path, LISTED, own)) == []
 
 
-@pytest.mark.parametrize(
-    ("line", "words"),
-    [
-        ("clamp: {type: int, values: [0, 1], " + ALSO + "}", "clamp has no default"),
-        ("clamp: {type: int, values: [0, 1], usual: 1, " + ALSO + "}", "clamp has no default"),
-        ("clamp: {type: int, values: [0, 1], usual: 1, default: 1}", "clamp has a default, too"),
-        ("clamp: {type: string, values: [default, on], default: on}", "`default` is not a value"),
-        ("clamp: {type: int, values: [0, 1], default: 1, "
-         + ALSO.replace("cite", "with: {clamp: 1}, cite") + "}", "clamp"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("line", "words"), [
+    ("clamp: {type: int, values: [0, 1], " + ALSO + "}", "clamp has no default"),
+    ("clamp: {type: int, values: [0, 1], usual: 1, " + ALSO + "}", "clamp has no default"),
+    ("clamp: {type: int, values: [0, 1], usual: 1, default: 1}", "clamp has a default, too"),
+    ("clamp: {type: string, values: [default, on], default: on}", "`default` is not a value"),
+    ("clamp: {type: int, values: [0, 1], default: 1, "
+     + ALSO.replace("cite", "with: {clamp: 1}, cite") + "}", "clamp"),
+])  # fmt: skip
 def test_what_cannot_be_left_out_is_refused(tmp_path, line, words):
     assert words in str(slip(spec_with(tmp_path, LISTED, f"  {line}\n")))

@@ -191,15 +191,12 @@ def test_an_entry_that_asks_nothing_is_found(tmp_path):
     assert "later asks nothing" in finding.message
 
 
-@pytest.mark.parametrize(
-    ("entry", "words"),
-    [
-        ("{name: later, from: float32, to: int17, cite: No.}", "unknown type 'int17'"),
-        ("{name: later, from: float32, to: int16}", "cite"),
-        ("{name: to-int8, from: float32, to: int16, cite: No.}", "two rules are named 'to-int8'"),
-        ("{name: later, from: float32, to: int8, values: {clam: [2]}, cite: No.}", "clam"),
-        ("{name: later, from: float32, to: int8, values: {clamp: [x]}, cite: No.}", "whole number"),
-    ],
-)
+@pytest.mark.parametrize(("entry", "words"), [
+    ("{name: later, from: float32, to: int17, cite: No.}", "unknown type 'int17'"),
+    ("{name: later, from: float32, to: int16}", "cite"),
+    ("{name: to-int8, from: float32, to: int16, cite: No.}", "two rules are named 'to-int8'"),
+    ("{name: later, from: float32, to: int8, values: {clam: [2]}, cite: No.}", "clam"),
+    ("{name: later, from: float32, to: int8, values: {clamp: [x]}, cite: No.}", "whole number"),
+])  # fmt: skip
 def test_a_slip_is_an_error_with_its_line(tmp_path, entry, words):
     assert words in str(slip(spec_with(tmp_path, f"  - {entry}\n")))

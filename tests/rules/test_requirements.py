@@ -52,15 +52,12 @@ def test_a_set_fails_a_backend_without_its_cases(tmp_path):
     assert "0 of 64 required cases (cast-2026), tier 3" in " ".join(ran.stdout.split())
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["--require", "cast-2025"], "no requirement set 'cast-2025'"),
-        (["--require", "cast-2026", "onnx.Cast-21"], "--require selects its cases itself"),
-        (["--require", "cast-2026", "--tier", "boundary"], "is scored on edge inputs"),
-        (["--require", "cast-2026", "--inputs", "mine.npy"], "is scored on edge inputs"),
-    ],
-)
+@pytest.mark.parametrize(("words", "said"), [
+    (["--require", "cast-2025"], "no requirement set 'cast-2025'"),
+    (["--require", "cast-2026", "onnx.Cast-21"], "--require selects its cases itself"),
+    (["--require", "cast-2026", "--tier", "boundary"], "is scored on edge inputs"),
+    (["--require", "cast-2026", "--inputs", "mine.npy"], "is scored on edge inputs"),
+])  # fmt: skip
 def test_bad_sets_are_refused(words, said):
     assert said in refused("run", "--backend", "reference", *words)
 
@@ -73,14 +70,11 @@ cases:
 """
 
 
-@pytest.mark.parametrize(
-    ("case", "cause", "said"),
-    [
-        ("float16-to-float32", "truncates", "the cases are not those of this sha256"),
-        ("float16-to-float23", "truncates", "no case onnx.Cast-21/float16-to-float23"),
-        ("float64-to-float32", "truncate", "no cause 'truncate'"),
-    ],
-)
+@pytest.mark.parametrize(("case", "cause", "said"), [
+    ("float16-to-float32", "truncates", "the cases are not those of this sha256"),
+    ("float16-to-float23", "truncates", "no case onnx.Cast-21/float16-to-float23"),
+    ("float64-to-float32", "truncate", "no cause 'truncate'"),
+])  # fmt: skip
 def test_lint_holds_sets_to_the_specs(tmp_path, case, cause, said):
     lines = f"onnx.Cast-21/{case} {cause}\n".encode()
     digest = sha256(b"" if case.endswith("32") and cause == "truncates" else lines).hexdigest()

@@ -48,18 +48,15 @@ def test_a_sentence_is_shown(tmp_path):
     assert "breaks it in 1 of 1 case" in words
 
 
-@pytest.mark.parametrize(
-    ("backend", "name", "said"),
-    [
-        ("reference", "float32-to-float8e4m3fn/saturate=0", "keeps it"),
-        (
-            "planted.deviating:Declining",
-            "float32-to-float8e4m3fn/saturate=0",
-            "was not judged by it",
-        ),
-        ("reference", "float16-to-float32", "was not judged by it"),
-    ],
-)
+@pytest.mark.parametrize(("backend", "name", "said"), [
+    ("reference", "float32-to-float8e4m3fn/saturate=0", "keeps it"),
+    (
+        "planted.deviating:Declining",
+        "float32-to-float8e4m3fn/saturate=0",
+        "was not judged by it",
+    ),
+    ("reference", "float16-to-float32", "was not judged by it"),
+])  # fmt: skip
 def test_a_report_says_what_a_backend_does(tmp_path, backend, name, said):
     convcheck("run", "--backend", backend, f"onnx.Cast-21/{name}", "-o", "run.jsonl", cwd=tmp_path)
     shown = convcheck("show", "onnx.Cast-21#b0053c", "--report", "run.jsonl", cwd=tmp_path)

@@ -85,16 +85,13 @@ def test_lint_finds(name, tmp_path):
     assert line == 0 or any(abs(f.place.line - line) <= 1 for f in found), found
 
 
-@pytest.mark.parametrize(
-    ("first", "then"),
-    [
-        ("x > 2^90", "x >= 2^60"),
-        ("x < -2^90", "x <= -2^60"),
-        ("x > 4 max", "x > 2 max"),
-        ("x < -4 max", "x < -2 max"),
-        ("x < -2^90", "x < -4 max"),
-    ],
-)
+@pytest.mark.parametrize(("first", "then"), [
+    ("x > 2^90", "x >= 2^60"),
+    ("x < -2^90", "x <= -2^60"),
+    ("x > 4 max", "x > 2 max"),
+    ("x < -4 max", "x < -2 max"),
+    ("x < -2^90", "x < -4 max"),
+])  # fmt: skip
 def test_rows_of_which_one_threshold_is_beyond_the_other_are_reachable(first, then, tmp_path):
     rows = f'nan:          nan\n      "{first}": nan\n      "{then}": +max'
     assert findings(write_spec(tmp_path / "a", GOOD.replace("nan:          nan", rows))) == []

@@ -89,24 +89,21 @@ def test_a_case_knows_the_supported_shapes(spec):
         assert not case.shapes.empty
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "line", "message"),
-    [
-        ("{float32: [int8]", "{float99: [int8]", 14, "unknown type 'float99'"),
-        ("{float32: [int8]", "{float32: [int99]", 14, "unknown type 'int99'"),
-        (
-            "listed: {float32",
-            "when: {colour: NONE}\n  listed: {float32",
-            14,
-            "unknown key `colour`",
-        ),
-        ("listed: {float32", "when: {mode: LEFT}\n  listed: {float32", 14, "unknown value 'LEFT'"),
-        ("ranks: [1, 2]", "ranks: [one]", 8, "expected a whole number"),
-        ("empty: no", "empty: never", 8, "expected yes or no"),
-        ("supported: {", "supported: {sizes: 3, ", 8, "unknown key `sizes`"),
-        ("pair: unlisted", "pair: other", 21, "unlisted"),
-    ],
-)
+@pytest.mark.parametrize(("old", "new", "line", "message"), [
+    ("{float32: [int8]", "{float99: [int8]", 14, "unknown type 'float99'"),
+    ("{float32: [int8]", "{float32: [int99]", 14, "unknown type 'int99'"),
+    (
+        "listed: {float32",
+        "when: {colour: NONE}\n  listed: {float32",
+        14,
+        "unknown key `colour`",
+    ),
+    ("listed: {float32", "when: {mode: LEFT}\n  listed: {float32", 14, "unknown value 'LEFT'"),
+    ("ranks: [1, 2]", "ranks: [one]", 8, "expected a whole number"),
+    ("empty: no", "empty: never", 8, "expected yes or no"),
+    ("supported: {", "supported: {sizes: 3, ", 8, "unknown key `sizes`"),
+    ("pair: unlisted", "pair: other", 21, "unlisted"),
+])  # fmt: skip
 def test_slips_are_told_with_their_place(tmp_path, old, new, line, message):
     assert SMALL.count(old) == 1
     error = slip(write_spec(tmp_path / "s", SMALL.replace(old, new)))
@@ -114,14 +111,11 @@ def test_slips_are_told_with_their_place(tmp_path, old, new, line, message):
     assert message in f"{error.message} {error.hint}"
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ("mode=SIDEWAYS", "`as mode=SIDEWAYS` is not a value"),
-        ("colour=UP", "`as colour=UP` is not a value"),
-        ("mode=NONE", "`as mode=NONE` goes in a circle"),
-    ],
-)
+@pytest.mark.parametrize(("change", "message"), [
+    ("mode=SIDEWAYS", "`as mode=SIDEWAYS` is not a value"),
+    ("colour=UP", "`as colour=UP` is not a value"),
+    ("mode=NONE", "`as mode=NONE` goes in a circle"),
+])  # fmt: skip
 def test_as_names_another_value(tmp_path, change, message):
     folder = write_spec(tmp_path / "s", SMALL.replace("as mode=UP", f"as {change}"))
     assert message in {finding.message for finding in findings(folder, "acme.Cast")}

@@ -15,14 +15,7 @@ from convcheck.rules.find import find_case
 from convcheck.rules.load import load
 from convcheck.semantics import vocabulary
 from convcheck.semantics.evaluate import compile_case
-from convcheck.semantics.vocabulary import (
-    CASES,
-    CaseWord,
-    Points,
-    case_word,
-    possible,
-    sees_codes,
-)
+from convcheck.semantics.vocabulary import CASES, CaseWord, Points, case_word, possible, sees_codes
 from convcheck.vectors.generate import form_decision, vectors_of
 from specs import write_spec
 

@@ -75,18 +75,15 @@ def test_what_is_expected_is_what_is_expected_of_cast(name):
 
 
 @pytest.mark.parametrize("version", [24, 25])
-@pytest.mark.parametrize(
-    ("values", "x", "due"),
-    [
-        ("saturate=1/round_mode=down", 1.25, {0x7F, 0x80}),
-        ("saturate=1/round_mode=nearest", 1.25, {0x7F, 0x80}),
-        ("saturate=1/round_mode=nearest", 1.5, {0x80}),
-        ("saturate=1/round_mode=up", 1.25, {0x80}),
-        ("saturate=0/round_mode=down", 1.25, {0x7F, 0x80}),
-        ("saturate=0/round_mode=nearest", np.inf, {"nan", "undefined"}),
-        ("saturate=1/round_mode=nearest", np.inf, {"undefined", 0xFE}),
-    ],
-)
+@pytest.mark.parametrize(("values", "x", "due"), [
+    ("saturate=1/round_mode=down", 1.25, {0x7F, 0x80}),
+    ("saturate=1/round_mode=nearest", 1.25, {0x7F, 0x80}),
+    ("saturate=1/round_mode=nearest", 1.5, {0x80}),
+    ("saturate=1/round_mode=up", 1.25, {0x80}),
+    ("saturate=0/round_mode=down", 1.25, {0x7F, 0x80}),
+    ("saturate=0/round_mode=nearest", np.inf, {"nan", "undefined"}),
+    ("saturate=1/round_mode=nearest", np.inf, {"undefined", 0xFE}),
+])  # fmt: skip
 def test_the_function_body_drops_round_mode(version, values, x, due):
     spec = CATALOG.specs[f"onnx.CastLike-{version}"]
     [case] = [c for c in cases(spec) if c.name == f"float32-float8e8m0/{values}"]

@@ -39,14 +39,11 @@ def test_only_the_level_is_another(saturate):
     }
 
 
-@pytest.mark.parametrize(
-    ("row", "words"),
-    [
-        ("differs through int8: as-below", "no float with infinities"),
-        ("differs through float8e4m3fn: as-below", "no float with infinities"),
-        ('differs through float32: "+0"', "needs a cell that hands on"),
-    ],
-)
+@pytest.mark.parametrize(("row", "words"), [
+    ("differs through int8: as-below", "no float with infinities"),
+    ("differs through float8e4m3fn: as-below", "no float with infinities"),
+    ('differs through float32: "+0"', "needs a cell that hands on"),
+])  # fmt: skip
 def test_what_it_cannot_mean_is_said(tmp_path, row, words):
     text = GOOD.replace("rules:\n", RULE.replace("ROW", row))
     assert any(words in found.message for found in findings(write_spec(tmp_path / "own", text)))

@@ -228,15 +228,11 @@ def test_nothing_is_expected_outside_the_contract(case):
         assert decision.level == "undefined" or not outside
 
 
-@pytest.mark.parametrize(
-    "case",
-    [
-        c
-        for c in CASES
-        if c.layout == "per-tensor" and c.attribute("destination_type") in DESTINATIONS
-    ],
-    ids=lambda c: c.name,
-)
+@pytest.mark.parametrize("case", [
+    c
+    for c in CASES
+    if c.layout == "per-tensor" and c.attribute("destination_type") in DESTINATIONS
+], ids=lambda c: c.name)  # fmt: skip
 def test_every_boundary_of_the_destination_is_asked(case):
     if case.inputs[0].name == "float64":
         return

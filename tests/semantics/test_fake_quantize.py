@@ -204,15 +204,12 @@ def in_float64(inside):
     return lambda x, a: bug(inside)(x.astype(float), Given(*(one.astype(float) for one in a)))
 
 
-@pytest.mark.parametrize(
-    ("inside", "wrong"),
-    [
-        (text(), False),
-        (text(reciprocal), False),  # an ulp off some of the ties
-        # An exact tie rounds down.
-        (text(rounds=lambda p: np.ceil(p - 0.5)), True),
-    ],
-)
+@pytest.mark.parametrize(("inside", "wrong"), [
+    (text(), False),
+    (text(reciprocal), False),  # an ulp off some of the ties
+    # An exact tie rounds down.
+    (text(rounds=lambda p: np.ceil(p - 0.5)), True),
+])  # fmt: skip
 def test_in_a_wider_type_either_level_is_right_within_an_ulp_of_a_tie(inside, wrong):
     ties = ((np.arange(255) + 0.5) * 2).astype(F)  # of 255 steps from 0 to 510
     call = [one.view(np.uint32) for one in (ties, *(np.array(n, F) for n in (0, 510, 0, 255)))]

@@ -79,22 +79,19 @@ def changed(folder, before, after):
     return folder
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "message"),
-    [
-        (LENGTH, "max(ceil((stop - start) / pace), 0)", "unknown name 'pace'"),
-        ("start + i * step", "start + float32(i) * step", "unknown function 'float32'"),
-        ("next:    last + step", "nxt:     last + step", "unknown key `nxt`"),
-        ("toward-zero], to-integer", "sideways], to-integer", "unknown rounding mode 'sideways'"),
-        ("element: {in: exact}", "element: {in: int129}", "unknown arithmetic 'int129'"),
-        ("by: [product, recurrence]", "by: [guess]", "unknown form 'guess'"),
-        ("of: converted", "of: course", "unknown word 'course'"),
-        ("limit: stop", "limit: pace", "unknown input 'pace'"),
-        ("{shape: [1],", "{shape: [n],", "a whole number, found 'n'"),
-        ("x: [2, 23, 3]", "x: [2, 23]", "too few or too many arguments"),
-        ("between: tolerated", "between: allowed", "unknown word 'allowed'"),
-    ],
-)
+@pytest.mark.parametrize(("before", "after", "message"), [
+    (LENGTH, "max(ceil((stop - start) / pace), 0)", "unknown name 'pace'"),
+    ("start + i * step", "start + float32(i) * step", "unknown function 'float32'"),
+    ("next:    last + step", "nxt:     last + step", "unknown key `nxt`"),
+    ("toward-zero], to-integer", "sideways], to-integer", "unknown rounding mode 'sideways'"),
+    ("element: {in: exact}", "element: {in: int129}", "unknown arithmetic 'int129'"),
+    ("by: [product, recurrence]", "by: [guess]", "unknown form 'guess'"),
+    ("of: converted", "of: course", "unknown word 'course'"),
+    ("limit: stop", "limit: pace", "unknown input 'pace'"),
+    ("{shape: [1],", "{shape: [n],", "a whole number, found 'n'"),
+    ("x: [2, 23, 3]", "x: [2, 23]", "too few or too many arguments"),
+    ("between: tolerated", "between: allowed", "unknown word 'allowed'"),
+])  # fmt: skip
 def test_a_slip_is_an_error_with_its_line(tmp_path, before, after, message):
     error = slip(changed(tmp_path / "own", before, after))
     assert message in str(error)
@@ -108,25 +105,22 @@ SCALAR = next(line for line in RANGE.splitlines() if "name: no scalar" in line)
 OVERFLOW = next(line for line in RANGE.splitlines() if "name: overflow" in line)
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "finding"),
-    [
-        (LENGTH, "ceil((stop - start) / step)", "a length of -"),
-        (LENGTH, "max((stop - start) / step, 0)", "a length of "),
-        (ZERO, "", "a division by zero, and no condition"),
-        (NUMBER, "", "not finite, and no condition"),
-        (OVERFLOW, "", "overflow, and no condition"),
-        (SCALAR, "", "not scalar, and no condition"),
-        ("{shape: [1], when:", "{shape: [], when:", "the condition 'no scalar' is unreachable"),
-        (ZERO, f"{ZERO}\n{ZERO.replace('name: step 0', 'name: again')}", "'again' is unreachable"),
-        ("when: {to: float32}", "when: {to: int8}", "no rule is for"),
-        ("when: {to: float32}", "when: {to: float64}", "rule float32 is unreachable"),
-        ("{in: [exact, output, float64], by", "{in: [exact, output, float32], by", "stands twice"),
-        ("gives: [1, 1.5, 2]", "gives: [1, 1.5, 2.5]", "example: 1, 2.5, 0.5 gives"),
-        ("gives: [1, 1.5, 2]", "gives: [1, 1.5]", "example: 1, 2.5, 0.5 gives"),
-        ("when: {to: bfloat16}", "when: {to: float8e5m2fnuz}", "is never asked"),
-    ],
-)
+@pytest.mark.parametrize(("before", "after", "finding"), [
+    (LENGTH, "ceil((stop - start) / step)", "a length of -"),
+    (LENGTH, "max((stop - start) / step, 0)", "a length of "),
+    (ZERO, "", "a division by zero, and no condition"),
+    (NUMBER, "", "not finite, and no condition"),
+    (OVERFLOW, "", "overflow, and no condition"),
+    (SCALAR, "", "not scalar, and no condition"),
+    ("{shape: [1], when:", "{shape: [], when:", "the condition 'no scalar' is unreachable"),
+    (ZERO, f"{ZERO}\n{ZERO.replace('name: step 0', 'name: again')}", "'again' is unreachable"),
+    ("when: {to: float32}", "when: {to: int8}", "no rule is for"),
+    ("when: {to: float32}", "when: {to: float64}", "rule float32 is unreachable"),
+    ("{in: [exact, output, float64], by", "{in: [exact, output, float32], by", "stands twice"),
+    ("gives: [1, 1.5, 2]", "gives: [1, 1.5, 2.5]", "example: 1, 2.5, 0.5 gives"),
+    ("gives: [1, 1.5, 2]", "gives: [1, 1.5]", "example: 1, 2.5, 0.5 gives"),
+    ("when: {to: bfloat16}", "when: {to: float8e5m2fnuz}", "is never asked"),
+])  # fmt: skip
 def test_lint_finds(tmp_path, before, after, finding):
     spec = load([changed(tmp_path / "own", before, after)]).specs["acme.Sequence-4"]
     found = [str(finding) for finding in lint_spec(spec).diagnostics]

@@ -59,16 +59,13 @@ def test_a_number_becomes_another(how, source, target, given, becomes):
         assert to_fraction(got, 0) == to_fraction(want, 0)
 
 
-@pytest.mark.parametrize(
-    ("how", "source", "given", "number"),
-    [
-        ("{code: int8}", "uint8", 0xFF, -1),
-        ("{code: float8e5m2}", "float8e4m3fn", 0x40, 2),
-        ("{type: float16, specials: normal}", "float16", 0x7C00, 65536),
-        ("{type: float16, subnormals: normal}", "float16", 0x0000, 0.5**15),
-        ("{type: float8e4m3fn, specials: normal, beyond: infinity}", "float8e4m3fn", 0x7F, 480),
-    ],
-)
+@pytest.mark.parametrize(("how", "source", "given", "number"), [
+    ("{code: int8}", "uint8", 0xFF, -1),
+    ("{code: float8e5m2}", "float8e4m3fn", 0x40, 2),
+    ("{type: float16, specials: normal}", "float16", 0x7C00, 65536),
+    ("{type: float16, subnormals: normal}", "float16", 0x0000, 0.5**15),
+    ("{type: float8e4m3fn, specials: normal, beyond: infinity}", "float8e4m3fn", 0x7F, 480),
+])  # fmt: skip
 def test_a_code_is_read_otherwise(how, source, given, number):
     there = through(how, source, "float32", codes(source, given))
     assert (there.x.kind[0], to_fraction(there.x, 0)) == (0, number)
@@ -103,17 +100,14 @@ def test_an_outcome_is_what_it_says(word, mode, source, target, given, gives):
     assert compute(points(source, target, codes(source, given)), mode).tolist() == [gives]
 
 
-@pytest.mark.parametrize(
-    ("label", "target", "holds", "fails"),
-    [
-        ("[x] carries", "float16", 0x3F7FFFFF, 0x3F7FE000),  # to 1; below it
-        ("[x] is top", "float8e4m3fn", 0x43780000, 0x4377FFFF),  # 248 rounds to 256
-        ("x is below least", "float8e4m3fn", 0xBAFFFFFF, 0x3B000000),
-        ("signalling nan", "float16", 0x7FBFFFFF, 0x7FC00000),
-        ("x > 4 max", "float8e4m3fn", 0x44E00001, 0x44E00000),  # 1792
-        ("x < -4 max", "float8e4m3fn", 0xC4E00001, 0x44E00001),
-    ],
-)
+@pytest.mark.parametrize(("label", "target", "holds", "fails"), [
+    ("[x] carries", "float16", 0x3F7FFFFF, 0x3F7FE000),  # to 1; below it
+    ("[x] is top", "float8e4m3fn", 0x43780000, 0x4377FFFF),  # 248 rounds to 256
+    ("x is below least", "float8e4m3fn", 0xBAFFFFFF, 0x3B000000),
+    ("signalling nan", "float16", 0x7FBFFFFF, 0x7FC00000),
+    ("x > 4 max", "float8e4m3fn", 0x44E00001, 0x44E00000),  # 1792
+    ("x < -4 max", "float8e4m3fn", 0xC4E00001, 0x44E00001),
+])  # fmt: skip
 def test_a_case_word_holds_where_it_says(label, target, holds, fails):
     word = case_word(label, {})
     assert word is not None

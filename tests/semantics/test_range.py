@@ -46,16 +46,13 @@ def onnx_case(dtype):
     return f"onnx.Range-11/{dtype}-{dtype}-{dtype}"
 
 
-@pytest.mark.parametrize(
-    ("name", "words", "due"),
-    [
-        (openvino("int32", "int32"), "2 23 3", "2 5 8 11 14 17 20"),
-        (openvino("int32", "int32"), "23 2 -3", "23 20 17 14 11 8 5"),
-        (openvino("float32", "float32"), "1 2.5 0.5", "1 1.5 2"),
-        (onnx_case("int64"), "3 9 3", "3 6"),
-        (onnx_case("float32"), "10 4 -2", "10 8 6"),
-    ],
-)
+@pytest.mark.parametrize(("name", "words", "due"), [
+    (openvino("int32", "int32"), "2 23 3", "2 5 8 11 14 17 20"),
+    (openvino("int32", "int32"), "23 2 -3", "23 20 17 14 11 8 5"),
+    (openvino("float32", "float32"), "1 2.5 0.5", "1 1.5 2"),
+    (onnx_case("int64"), "3 9 3", "3 6"),
+    (onnx_case("float32"), "10 4 -2", "10 8 6"),
+])  # fmt: skip
 def test_the_examples_of_the_texts(name, words, due):
     assert sequences(name, *words.split()) == [due.split()]
 
@@ -189,13 +186,10 @@ def test_a_length_of_none_of_the_readings_fails():
     assert [len(s) for s in sequences(onnx_case("int64"), *words)] == [4, 3]
 
 
-@pytest.mark.parametrize(
-    ("dtype", "words"),
-    [
-        ("float64", "3.8 0.9199999999999998 -0.96"),
-        ("int64", "0 3458764719978968065 1152921573326322688"),
-    ],
-)
+@pytest.mark.parametrize(("dtype", "words"), [
+    ("float64", "3.8 0.9199999999999998 -0.96"),
+    ("int64", "0 3458764719978968065 1152921573326322688"),
+])  # fmt: skip
 def test_a_length_in_float64_is_a_reading(dtype, words):
     assert {len(s) for s in sequences(onnx_case(dtype), *words.split())} == {3, 4}
 
@@ -232,23 +226,20 @@ def test_between_readings_is_tolerated_where_something_is_rounded():
     assert not ask(onnx_case("float32"), "0", "1", "0.1").between
 
 
-@pytest.mark.parametrize(
-    ("name", "words", "row"),
-    [
-        (openvino("float32", "int32"), "0 5 0.5", "step 0"),
-        (openvino("int32", "int32"), "0 5 0", "step 0"),
-        (openvino("float64", "float16"), "0 1 1e-9", "step 0"),
-        (openvino("float32", "float32"), "0 nan 1", "no number"),
-        (openvino("float32", "int8"), "0 inf 1", "no number"),
-        (openvino("int32", "int8"), "0 300 100", "overflow"),
-        (openvino("int32", "uint8"), "10 0 -2", "overflow"),
-        (openvino("float32", "float16"), "0 70000 30000", "overflow"),
-        (onnx_case("int16"), "-30000 30000 20000", "overflow"),
-        (onnx_case("float64"), "0 1e300 1e299", "overflow"),
-        (onnx_case("float64"), "0 1e-300 1e-301", "overflow"),
-        (onnx_case("int64"), "0 5 0", "delta 0"),
-    ],
-)
+@pytest.mark.parametrize(("name", "words", "row"), [
+    (openvino("float32", "int32"), "0 5 0.5", "step 0"),
+    (openvino("int32", "int32"), "0 5 0", "step 0"),
+    (openvino("float64", "float16"), "0 1 1e-9", "step 0"),
+    (openvino("float32", "float32"), "0 nan 1", "no number"),
+    (openvino("float32", "int8"), "0 inf 1", "no number"),
+    (openvino("int32", "int8"), "0 300 100", "overflow"),
+    (openvino("int32", "uint8"), "10 0 -2", "overflow"),
+    (openvino("float32", "float16"), "0 70000 30000", "overflow"),
+    (onnx_case("int16"), "-30000 30000 20000", "overflow"),
+    (onnx_case("float64"), "0 1e300 1e299", "overflow"),
+    (onnx_case("float64"), "0 1e-300 1e-301", "overflow"),
+    (onnx_case("int64"), "0 5 0", "delta 0"),
+])  # fmt: skip
 def test_where_the_texts_are_silent(name, words, row):
     assert sequences(name, *words.split()) == "undefined"
     decision = compiled(name).decisions[ask(name, *words.split()).row]

@@ -215,16 +215,13 @@ def near_powers(first):
     return codes[(codes >= 0) & (codes < WINDOW)] + first
 
 
-@pytest.mark.parametrize(
-    ("source", "target", "first"),
-    [
-        ("float32", "bool", 0x4F000000),
-        ("float32", "float8e5m2", 0x47700000),
-        ("float32", "int8", 0x42FE0000),
-        ("int32", "bool", 0x47800000),
-        ("uint32", "float16", 0),
-    ],
-)
+@pytest.mark.parametrize(("source", "target", "first"), [
+    ("float32", "bool", 0x4F000000),
+    ("float32", "float8e5m2", 0x47700000),
+    ("float32", "int8", 0x42FE0000),
+    ("int32", "bool", 0x47800000),
+    ("uint32", "float16", 0),
+])  # fmt: skip
 def test_wrong_conversions_are_cut_as_they_are_evaluated(source, target, first):
     case = find_case(CATALOG, "onnx.Cast-21", source, target, ())
     codes = near_powers(first).astype(case.inputs[0].format.storage)

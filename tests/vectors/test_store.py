@@ -14,12 +14,7 @@ from convcheck.rules.cases import cases
 from convcheck.vectors.corpus import open_corpus
 from convcheck.vectors.generate import vectors_of
 from convcheck.vectors.model import CallSet
-from convcheck.vectors.store.stored import (
-    MANIFEST,
-    read_manifest,
-    with_choices,
-    without_choices,
-)
+from convcheck.vectors.store.stored import MANIFEST, read_manifest, with_choices, without_choices
 from convcheck.vectors.store.write import Files, by_file, differing, write_folder
 
 SAMPLE = {
@@ -127,17 +122,14 @@ def test_cases_share_what_is_equal(files):
     assert one["cases"] == {"onnx.Cast-21": [like], "onnx.CastLike-21": [like]}
 
 
-@pytest.mark.parametrize(
-    ("names", "joined"),
-    [
-        (["a"], ["a"]),
-        (["a/x=1", "a/x=2", "b/x=1", "a"], ["a", "a/x={1|2}", "b/x=1"]),
-        (["a/s/x=1", "a/t/x=1", "a/s/x=2", "a/t/x=2"], ["a/{s|t}/x={1|2}"]),
-        (["a/s/x=1", "a/t/x=1", "a/s/y=1", "a/t/y=1"], ["a/{s|t}/x=1", "a/{s|t}/y=1"]),
-        (["a/x=1/y=1", "a/x=1/y=2", "a/x=2/y=1"], ["a/x=1/y={1|2}", "a/x=2/y=1"]),
-        (["a/x=-1", "a/x=", "a/x"], ["a/x", "a/x={|-1}"]),
-    ],
-)
+@pytest.mark.parametrize(("names", "joined"), [
+    (["a"], ["a"]),
+    (["a/x=1", "a/x=2", "b/x=1", "a"], ["a", "a/x={1|2}", "b/x=1"]),
+    (["a/s/x=1", "a/t/x=1", "a/s/x=2", "a/t/x=2"], ["a/{s|t}/x={1|2}"]),
+    (["a/s/x=1", "a/t/x=1", "a/s/y=1", "a/t/y=1"], ["a/{s|t}/x=1", "a/{s|t}/y=1"]),
+    (["a/x=1/y=1", "a/x=1/y=2", "a/x=2/y=1"], ["a/x=1/y={1|2}", "a/x=2/y=1"]),
+    (["a/x=-1", "a/x=", "a/x"], ["a/x", "a/x={|-1}"]),
+])  # fmt: skip
 def test_names_with_choices(names, joined):
     assert with_choices(names) == joined
     assert sorted(chain.from_iterable(map(without_choices, joined))) == sorted(names)
