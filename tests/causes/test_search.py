@@ -94,6 +94,7 @@ def test_each_cause_is_found_in_the_answers_that_it_gives(name):
         found = told(vectors, answered(vectors, cause), **{name: replace(cause, common=True)})
         if found.wrong:
             assert (name,) in found.fits
+            assert found.wrong < found.answers
             return
     assert cause.says in surveyed(cause), f"nothing asked here shows {name}"
 
