@@ -7,9 +7,9 @@ import numpy as np
 import onnx
 from onnx import GraphProto, NodeProto, TensorProto, helper, numpy_helper
 
-F32, F16, F64, I32, I64, U8, BOOL = (
-    TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE, TensorProto.INT32,
-    TensorProto.INT64, TensorProto.UINT8, TensorProto.BOOL,
+F32, F16, I32, I64, U8, BOOL = (
+    TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.INT32, TensorProto.INT64,
+    TensorProto.UINT8, TensorProto.BOOL,
 )  # fmt: skip
 BFLOAT16, E4M3 = TensorProto.BFLOAT16, TensorProto.FLOAT8E4M3FN
 

@@ -56,6 +56,21 @@ def test_what_does_not_come_again_is_not_forgotten(name, verdict, said):
     assert bad.examples[0].inputs[0] == chunk
 
 
+# int8 ends at 128, 0x43000000, with varying undefined answers beyond
+@pytest.mark.parametrize(("first", "third"), [(0x42FD0000, 0), (0xC2FD0000, 1), (0x7F7D0000, 2)])
+def test_a_death_in_any_third_changes_nothing_else(first, third, tmp_path, monkeypatch):
+    case = find_case(CATALOG, "onnx.Cast-21/float32-to-int8", None, None, ())
+    unit, found = Unit(case, Span(first, 6 * CHUNK), 6 * CHUNK), []
+    monkeypatch.setenv("DIED", str(tmp_path / "died"))
+    for dies_at in (-1, first + (2 * third + 1) * CHUNK + 7):
+        monkeypatch.setenv("DIES_AT", str(dies_at))
+        found.append(swept_in_worker("DiesOnce", [unit], CORPUS)[0])
+    whole, killed = found
+    (death,) = (group for group in killed.groups if group.verdict == "crashed")
+    assert "not reproduced when the chunk was sent alone" in death.kind
+    assert [group for group in killed.groups if group is not death] == list(whole.groups)
+
+
 def test_what_hangs_before_its_first_call_is_found():
     result, _ = swept("HangsWhileBinding", DEADLY, 1.5)
     assert result.verdict == "crashed"

@@ -14,7 +14,7 @@ from convcheck.vectors.corpus import open_corpus
 
 VERSIONS = ("onnx.Cast-9", "onnx.Cast-19", "onnx.Cast-21")
 CASES = [c for name in VERSIONS for c in cases(CATALOG.specs[name]) if c.name == "int8-to-int8"]
-NINE, NINETEEN, TWENTY_ONE = (case.id for case in CASES)
+_, NINETEEN, TWENTY_ONE = (case.id for case in CASES)
 CORPUS = open_corpus(CATALOG, "edge", 0, data_dir("vectors"))
 LARGE, LARGEST = LARGE_CALLS
 

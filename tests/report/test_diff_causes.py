@@ -10,7 +10,7 @@ from convcheck.records import replace
 from convcheck.report.draw.console import plain_lines
 from convcheck.report.draw.diff import diff_page
 
-NARROW, CUT, FLUSHED = ("through-float32",), ("truncates",), ("flushes-results",)
+NARROW, CUT = ("through-float32",), ("truncates",)
 BOTH = (*NARROW, *CUT)
 CAUSES = (
     CauseInWords("through-float32", "rounds twice, through float32", 0),

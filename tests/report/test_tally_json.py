@@ -6,8 +6,6 @@ import msgspec
 import numpy as np
 import pytest
 from catalogue import CATALOG
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from report_json import damaged
 
 from convcheck.ask.stream import Sweep
@@ -18,22 +16,16 @@ from convcheck.documents.report import encoded
 from convcheck.documents.schemas import schema
 from convcheck.errors import UsageError
 from convcheck.judge.digest import spell_digest
-from convcheck.judge.ranges import Ranges, joining
+from convcheck.judge.ranges import Ranges
 from convcheck.judge.reading import hook_of, hooks
 from convcheck.judge.result import (
-    RIGHT,
-    SORTS,
     CaseResult,
-    Example,
     Group,
-    Key,
     Part,
-    PlacedExample,
     Tally,
     TallyEntry,
 )
-from convcheck.judge.tally import finish, merge, named
-from convcheck.plan.units import joined, result_of
+from convcheck.judge.tally import finish, merge
 from convcheck.records import replace
 from convcheck.rules.find import find_case
 from convcheck.semantics.evaluate import compile_case
@@ -41,11 +33,8 @@ from convcheck.vectors.corpus import Span
 from convcheck.vectors.generate import form_decision
 
 SCHEMA = schema("run-line")
-OF_TALLY, OF_PART = (
-    jsonschema.Draft202012Validator(
-        {"$schema": SCHEMA["$schema"], "$ref": f"#/$defs/{name}", "$defs": SCHEMA["$defs"]}
-    )
-    for name in ("Tally", "Part")
+OF_TALLY = jsonschema.Draft202012Validator(
+    {"$schema": SCHEMA["$schema"], "$ref": "#/$defs/Tally", "$defs": SCHEMA["$defs"]}
 )
 CASES = (
     ("onnx.Cast-21", "float16", "bfloat16", ()),
@@ -119,9 +108,8 @@ def part_document(part):
     return data(Writing().part(part))
 
 
-def read_part(document, table=()):
-    hook = hook_of(hooks(CATALOG.types.types, rules=table))
-    part = msgspec.json.decode(json.dumps(document), type=Part, dec_hook=hook)
+def read_part(document):
+    part = msgspec.json.decode(json.dumps(document), type=Part, dec_hook=HOOK)
     check_part(part)
     return part
 
@@ -138,78 +126,6 @@ def test_what_a_sweep_found_is_read_back_and_adds_up(number, wrong):
     assert found.checked > 60000
     assert (found.verdict != "pass") or not wrong
     assert bool(merge(again).faults) == wrong
-
-
-def test_what_is_right_is_short():
-    document = written(swept(0, False)[0])
-    right = [entry for key, entry in document["entries"] if key["sort"] == RIGHT]
-    assert right
-    assert all(set(entry) <= {"count", "ranges"} for entry in right)
-    assert not any(entry.get("ranges") for entry in right)
-
-
-POSITIONS = st.integers(0, 0xFFFF)
-PAIRS = st.lists(st.tuples(POSITIONS, POSITIONS).map(lambda p: (min(p), max(p))), max_size=5)
-OUTPUTS = st.integers(0, 0xFF)
-PATTERN = st.sampled_from(["<nan>", "<undefined>"])
-EXAMPLES = st.builds(
-    Example, st.tuples(POSITIONS), OUTPUTS | PATTERN, OUTPUTS | st.none(), st.text(max_size=4)
-)
-ERRORS = st.floats(min_value=0, allow_nan=False, allow_infinity=False)
-SAMPLES = st.none() | st.builds(PlacedExample, POSITIONS, ERRORS, EXAMPLES)
-RANGES = st.builds(
-    lambda kept, more, loose: Ranges(joining(kept)[:8], len(joining(kept)[:8]) + more, loose),
-    PAIRS, st.integers(0, 99), PAIRS.map(joining),
-)  # fmt: skip
-ENTRIES = st.builds(
-    TallyEntry,
-    st.integers(1, 1 << 40),
-    st.integers(0, 2**128 - 1).map(spell_digest),
-    RANGES,
-    SAMPLES,
-    SAMPLES,
-)
-NAMES = st.sampled_from([(s, k) for s in SORTS for k in ("", "off by one, too large", "dié\n")])
-
-
-@st.composite
-def tallies(draw, case):
-    program, by_form = rules(case)
-    asked = {}
-    entries = {}
-    chosen = draw(st.sets(st.integers(0, len(program.decisions) - 1), max_size=2))
-    for index, decision in enumerate(program.decisions):
-        if index not in chosen:
-            continue
-        asked[index] = 0
-        for reading in range(len(decision.readings)):
-            found = draw(st.dictionaries(NAMES, ENTRIES, min_size=1, max_size=2))
-            if reading:
-                found = {("fail", "x"): replace(draw(ENTRIES), count=asked[index])}
-            else:
-                asked[index] = sum(entry.count for entry in found.values())
-            entries |= {Key(index, reading, *name): entry for name, entry in found.items()}
-    faults = st.builds(
-        Group, st.sampled_from((by_form, *program.decisions)),
-        st.sampled_from(["error", "crashed", "refused"]), st.text(), st.just(1), st.just(1),
-        st.text(), placement=st.sampled_from(["", "alone"]), examples=st.tuples(EXAMPLES),
-    )  # fmt: skip
-    drawn = tuple(draw(st.lists(faults, max_size=2)))
-    decisions = named(program.decisions, entries)
-    found = tuple(entries.items())
-    return Tally(asked, found, joining(draw(PAIRS)), drawn, decisions=decisions)
-
-
-@settings(max_examples=20, deadline=None)
-@given(st.data())
-def test_any_tally_is_read_back_and_adds_up(data):
-    case = case_of(data.draw(st.integers(0, len(CASES) - 1)))
-    parts = data.draw(st.lists(tallies(case), max_size=3))
-    again = [read(written(part), case) for part in parts]
-    assert again == parts
-    assert merge(again) == merge(parts)
-    whole = merge(parts)
-    assert read(written(whole), case) == whole
 
 
 def test_a_group_of_a_decision_with_readings_has_them_again():
@@ -280,36 +196,6 @@ def parts(number):
         Part(case, 1 << 16, False, None, one, None, 1),
         Part(case, 1 << 16, False, None, replace(two, declined=7), lost, 1),
     ]
-
-
-def read_back(part):
-    writing = Writing()
-    document = data(writing.part(part))
-    OF_PART.validate(document)
-    return read_part(document, tuple(writing.rules))
-
-
-def test_parts_of_two_shards_make_the_case_as_one_run_does():
-    for number in range(len(CASES)):
-        one, two = parts(number)
-        again = [read_back(part) for part in (two, one)]
-        assert [part.tally for part in again] == [two.tally, one.tally]
-        assert [(part.units, part.sampled) for part in again] == [(1, False)] * 2
-        was, now = result_of(joined([one, two]), rules), result_of(joined(again), rules)
-        assert now.case.id == was.case.id
-        assert (now.verdict, now.checked, now.coverage) == (was.verdict, was.checked, was.coverage)
-        assert now.groups == was.groups
-        assert {group.placement for group in now.groups} == {"", "alone", "bulk"}
-        assert (now.verdict, now.message) == ("error", "it raised")
-
-
-def test_a_part_without_a_tally_is_read_back():
-    case = case_of(0)
-    vectors = CaseResult(case, "unsupported", 0, "edge", ())
-    part = Part(case, 1 << 16, True, vectors)
-    again = read_back(part)
-    assert again == replace(part, case=again.case, vectors=again.vectors)
-    assert (again.case.id, again.vectors.verdict) == (case.id, "unsupported")
 
 
 @pytest.mark.parametrize(("path", "to"), [
