@@ -71,18 +71,15 @@ BAD = {
     "operator": ("    table: {-inf: +inf}", "    of: onnx.Caste\n    steps: {in: float32}",
                  "2: no spec is of 'onnx.Caste'", "did you mean onnx.Cast"),
 }  # fmt: skip
-COMMANDS = {
-    "run": ("run", "--backend", "reference", "onnx.Cast-21", "--resume", "left.json"),
-    "lint": ("lint",),
-}
+RUN = ("run", "--backend", "reference", "onnx.Cast-21", "--resume", "left.json")
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", [RUN, ("lint",)], ids=["run", "lint"])
 @pytest.mark.parametrize("bad", BAD)
 def test_a_bad_cause_ends_a_command_at_once(bad, command, tmp_path):
     old, new, said, hint = BAD[bad]
     assert old in GOOD
     with_causes(tmp_path, GOOD.replace(old, new))
-    told = refused(*COMMANDS[command], "--specs", tmp_path, cwd=tmp_path)
+    told = refused(*command, "--specs", tmp_path, cwd=tmp_path)
     assert f"causes/own.yaml:{said}\n  hint: {hint}" in told
     assert not (tmp_path / "left.json").exists()

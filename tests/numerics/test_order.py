@@ -1,12 +1,9 @@
-from itertools import pairwise
-
 import numpy as np
 import pytest
 from catalogue import CATALOG
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from convcheck.judge.ranges import KEPT, Ranges, merged, ranges_of
 from convcheck.numerics.order import (
     code_at,
     code_at_index,
@@ -73,48 +70,3 @@ def test_the_lowest_of_codes_is_that_of_the_least_position(name):
         at = positions(fmt, codes).tolist()
         assert at == [position_of(fmt, code) for code in codes.tolist()]
         assert lowest(fmt, codes) == at.index(min(at))
-
-
-def runs_of(failing):
-    edges = [i for i, (a, b) in enumerate(pairwise([False, *failing, False])) if a != b]
-    return [(a, b - 1) for a, b in zip(edges[::2], edges[1::2], strict=True)]
-
-
-@STABLE
-@given(
-    st.lists(st.booleans(), min_size=1, max_size=400), st.randoms(), st.sets(st.integers(1, 399))
-)
-def test_ranges_found_in_parts_are_those_of_the_whole(failing, random, cuts):
-    edges = [0, *sorted(c for c in cuts if c < len(failing)), len(failing)]
-    parts = []
-    for first, end in pairwise(edges):
-        at = np.flatnonzero(failing[first:end]) + first
-        found = ranges_of(at, frozenset((first, end - 1))) if len(at) else Ranges()
-        parts.append(((first, end - 1), found))
-    random.shuffle(parts)
-    while len(parts) > 1:
-        some, parts = parts[:3], parts[3:]
-        covered = sorted(pair for part, _ in some for pair in part_of(part))
-        joined = join(covered)
-        ends = frozenset(position for pair in joined for position in pair)
-        parts.append((joined, merged([found for _, found in some], ends)))
-        random.shuffle(parts)
-    shown, more = parts[0][1].shown()
-    runs = runs_of(failing)
-    half = KEPT // 2
-    assert list(shown) == (runs if len(runs) <= KEPT else runs[:half] + runs[-half:])
-    assert more == len(runs) - len(shown)
-
-
-def part_of(part):
-    return [part] if isinstance(part[0], int) else list(part)
-
-
-def join(pairs):
-    joined = []
-    for pair in pairs:
-        if joined and joined[-1][1] + 1 == pair[0]:
-            joined[-1] = (joined[-1][0], pair[1])
-        else:
-            joined.append(pair)
-    return joined

@@ -8,14 +8,10 @@ from functools import cache
 import numpy as np
 import pytest
 from catalogue import CATALOG, compiled
-from planted.asking import Scripted
 from planted.causes import OF_VALUES, case_of, caused, decides, may_show, vectors_of
 from planted.field.caught import demanded, refuted
 from planted.proof import all_cases, edge, most_cases, rich_inputs
 
-from convcheck.ask.elements import ask
-from convcheck.backends.protocol import Outputs
-from convcheck.backends.reference import Reference
 from convcheck.causes.asked import AskedInputs
 from convcheck.judge.answers import ANSWERED
 from convcheck.judge.calls import judge
@@ -100,42 +96,6 @@ def test_vectors_that_ask_nothing_special_catch_nothing():
 def wrong_in(vectors, answers):
     groups = judge(vectors, answers).groups
     return sum(group.count for group in groups if group.verdict in FAILURES)
-
-
-def last_of_odd(codes):
-    last = np.arange(codes.size) == codes.size - 1
-    return np.where(last & (codes.size % 2 == 1), codes ^ 1, codes)
-
-
-def in_other_order(codes):
-    even = codes.size // 2 * 2
-    return np.concatenate([codes[:even].reshape(-1, 2)[:, ::-1].reshape(-1), codes[even:]])
-
-
-OF_PLACES = {
-    "none": lambda codes: codes,
-    "the last element of an odd length": last_of_odd,
-    "tensors of fewer than eight elements": lambda c: c ^ 1 if c.size < 8 else c,
-    "elements of a byte swapped": in_other_order,
-    "one element too many": lambda codes: np.append(codes, codes[:1]),
-}
-
-
-@pytest.mark.parametrize("name", ["float32-to-bfloat16", "int4-to-int8", "float16-to-int4"])
-@pytest.mark.parametrize("bug", OF_PLACES)
-def test_a_bug_of_places_is_caught(bug, name):
-    vectors = vectors_of(f"onnx.Cast-25/{name}")
-    right = Reference(CATALOG)
-
-    def reply(case, inputs):
-        answer = right.answer(case, inputs)
-        assert isinstance(answer, Outputs)
-        codes = OF_PLACES[bug](answer.arrays[0].reshape(-1)).astype(answer.arrays[0].dtype)
-        shaped = codes.reshape(inputs[0].shape) if codes.size == inputs[0].size else codes
-        return Outputs((shaped,), answer.types)
-
-    verdict = judge(vectors, ask(Scripted(reply), vectors, lambda *call: None, {})).verdict
-    assert (verdict in FAILURES) == (bug != "none")
 
 
 def exposed(case, bits, expected):

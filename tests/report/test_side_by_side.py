@@ -8,10 +8,7 @@ from drawn import drawn
 from report_json import held_log
 from report_runs import RUNS, TRUNCATED, answered, case, passed, run
 
-from convcheck.cli.asking import each
-from convcheck.errors import UnavailableError, UsageError
 from convcheck.judge.result import BackendInfo
-from convcheck.plan.runner import Turn
 from convcheck.records import replace
 from convcheck.report.document import Document
 from convcheck.report.draw.side_by_side import Side, side_by_side_page
@@ -109,26 +106,6 @@ def test_causes_that_backends_share_stand_first():
 def test_short_names():
     assert short_names(["ort", "openvino:const", "a.b:Bad"]) == ["ort", "openvino:const", "Bad"]
     assert short_names(["a.b:Bad", "a.c:Bad"]) == ["a.b:Bad", "a.c:Bad"]
-
-
-def test_each_backend_has_its_turn():
-    seen = []
-
-    def ask(address):
-        seen.append(address)
-        if address == "openvino":
-            raise UnavailableError("not here")
-        return len(seen)
-
-    names = ("reference", "openvino", "ort", "ort")
-    turns = each(("reference", "ort"), ask, lambda n: False)
-    assert turns == [Turn("reference", 1), Turn("ort", 2)]
-    assert [t.error == "" for t in each(names, ask, lambda n: False)] == [True, False, True]
-    assert [t.address for t in each(names, ask, lambda n: True)] == ["reference"]
-    seen.clear()
-    with pytest.raises(UsageError, match="unknown backend 'nope'"):
-        each(("reference", "nope"), ask, lambda n: False)
-    assert not seen
 
 
 SMALL = ("onnx.Cast-21", "--from", "float16", "--to", "float8e5m2")

@@ -1,29 +1,18 @@
 import numpy as np
 import pytest
 from catalogue import CATALOG
-from planted.swept import Swept
-from sweeps import SPAN
 
-from convcheck.ask.stream import Sweep
-from convcheck.judge.tally import finish, merge
 from convcheck.numerics.codec import decode, encode
 from convcheck.numerics.format import Float, Text
 from convcheck.numerics.modes import nearest_even
 from convcheck.numerics.number import FINITE
 from convcheck.numerics.rounding import round_to
-from convcheck.rules.find import find_case
-from convcheck.rules.load import load
-from convcheck.semantics import vocabulary
-from convcheck.semantics.evaluate import compile_case
 from convcheck.semantics.vocabulary import CASES, CaseWord, Points, case_word, possible, sees_codes
-from convcheck.vectors.generate import form_decision, vectors_of
-from specs import write_spec
 
 SOURCES = ["float8e5m2", "float8e4m3fnuz", "float6e2m3", "bfloat16", "int8", "uint8"]
 MODES = ["nearest-even", "toward-zero", "away"]
 TARGETS = [t for t in CATALOG.types.types.values() if not isinstance(t.format, Text)]
 WORDS = [*CASES, "x < 2^-126", "x < 2^3", "x >= 2^3", "x < -2^3", "x <= -2^3", "x > 2^-3"]
-STEP = 0x57EF
 
 
 def points(source, target):
@@ -76,21 +65,6 @@ def test_every_word_is_as_it_declares(source):
                 assert as_declared(word, p, mode), (label, mode, dtype.name)
 
 
-def odd(codes):
-    wide = codes.astype(np.int64)
-    return (wide % STEP == 0) & (wide // STEP % 2 == 1)
-
-
-def odd_multiple(p, mode):
-    return odd(p.bits) & p.number
-
-
-@pytest.mark.parametrize("nature", ["special", "threshold", "grid"])
-def test_a_word_that_declares_another_nature_is_found_out(nature):
-    p = points("float16", CATALOG.types.types["int8"].format)
-    assert not as_declared(CaseWord(nature, odd_multiple), p, "toward-zero")
-
-
 def test_a_band_is_no_threshold():
     eight, one = (case_word(f"x < 2^{n}", {}) for n in (3, 0))
     assert eight
@@ -116,80 +90,3 @@ def test_words_of_numbers_say_the_same_of_them_in_any_type(pair):
                 word = CASES[label]
                 assert (word(p, mode) == word(other, mode)).all(), (label, mode, dtype.name)
     assert all(map(sees_codes, ("x is subnormal", "signalling nan", "same", "code", "payload")))
-
-
-SPEC = """\
-op: acme.Odd
-version: 1
-sources:
-  text: {title: Acme manual, section: Odd, url: "https://example.org"}
-inputs: {x: T}
-outputs: {y: U}
-shape: {cite: "The shape of y is that of x."}
-types: {T: [float16, float32], U: [int8]}
-rules:
-  - name: odd
-    level: normative
-    cite: "An odd multiple gives the least value."
-    when: {to: int8}
-    round: toward-zero
-    table:
-      nan: {gives: undefined, level: undefined}
-      "x is odd": min
-      "x > max": +max
-      "x < min": min
-      else: "[x]"
-"""
-
-
-def planted(nature, folder, monkeypatch):
-    words = {**CASES, "x is odd": CaseWord(nature, odd_multiple)}
-    monkeypatch.setattr(vocabulary, "CASES", words)
-    return load([write_spec(folder / "own", SPEC)])
-
-
-@pytest.fixture
-def own(tmp_path, monkeypatch):
-    return planted("isolated", tmp_path, monkeypatch)
-
-
-def question(catalog, source):
-    case = find_case(catalog, "acme.Odd-1", source, "int8", ())
-    return case, compile_case(catalog.specs["acme.Odd-1"], case)
-
-
-@pytest.mark.parametrize("tier", ["edge", "boundary", "exhaustive"])
-def test_vectors_have_it_right(tier, own):
-    case, _ = question(own, "float16")
-    vectors = vectors_of(own.specs[case.spec], case, tier)
-    codes = vectors.inputs[0].astype(np.int64)
-    assert STEP in codes
-    held = np.array(
-        [vectors.expected.decisions[r].row == "x is odd" for r in vectors.expected.rows]
-    )
-    assert (held == (codes == STEP)).all()
-    assert (vectors.expected.readings[0].codes[held] == 0x80).all()
-
-
-def forgotten(codes, out):
-    """Answer as if the word did not exist: [x] near 1 is 1."""
-    out[odd(codes)] = 1
-
-
-def swept_rows(backend, catalog):
-    case, program = question(catalog, "float32")
-    tally = Sweep(
-        backend, case, program, form_decision(catalog.specs[case.spec]), SPAN, lambda *call: None
-    ).tally()
-    groups = finish(case, merge([tally]), "exhaustive").groups
-    return {(g.decision.row, g.verdict): g.count for g in groups}
-
-
-def test_a_sweep_of_a_32_bit_source_judges_every_code(own):
-    _, program = question(own, "float32")
-    count = np.count_nonzero(odd(np.arange(SPAN.first, SPAN.first + SPAN.count)))
-    rest = SPAN.count - count
-    assert swept_rows(Swept(program), own) == {("x is odd", "pass"): count, ("else", "pass"): rest}
-    assert swept_rows(Swept(program, forgotten), own) == {
-        ("x is odd", "fail"): count, ("else", "pass"): rest
-    }  # fmt: skip

@@ -228,9 +228,3 @@ def test_laws_of_each_kind_of_input():
     assert kinds["finite"][0] == "wraps"
     assert kinds["infinite"] == ()
     assert kinds["NaN"][0] == "nan-is-+0"
-
-
-def test_no_law_at_all():
-    codes = edge("float16", "int8", FAR)
-    got = np.array([(c * 37) % 251 for c in codes], np.uint8)
-    assert fits_of("float16", "int8", codes, got) == (("", ()),)
