@@ -7,9 +7,11 @@ from catalogue import CATALOG
 from convcheck.backends.onnx.reference_evaluator import OnnxReference
 from convcheck.backends.onnx.runtime import OnnxRuntime
 from convcheck.backends.protocol import Declined, Outputs, Refused, open_backend
+from convcheck.backends.reference import Reference
 from convcheck.errors import Place, UnavailableError, UsageError
 from convcheck.numerics.format import Int, Text
 from convcheck.numerics.words import code_of
+from convcheck.rules.find import find_case
 from convcheck.rules.model import Case, DType
 
 TYPES = CATALOG.types.types
@@ -226,3 +228,21 @@ def test_only_a_type_counts(ort, reference, shape):
 def test_a_backend_without_variants_refuses_one(name):
     with pytest.raises(UsageError):
         open_backend(f"{name}:x")
+
+
+def answer(reference, saturate, bits):
+    name = f"onnx.Cast-21/float32-to-float8e4m3fn/saturate={saturate}"
+    found = reference.answer(find_case(CATALOG, name, None, None, ()), [bits])
+    return found.arrays[0]
+
+
+def test_what_was_asked_before_changes_no_answer():
+    reference, huge = Reference(CATALOG), np.array([0x7F00_0000, 0x3F80_0000], np.uint32)
+    clamped = answer(reference, 1, huge)
+    assert clamped.tolist() == [0x7E, 0x38]
+    clamped[:] = 0
+    assert answer(reference, 1, huge).tolist() == [0x7E, 0x38]
+    assert answer(reference, 0, huge).tolist() == [0x7F, 0x38]
+    huge[:] = 0x4000_0000
+    assert answer(reference, 0, huge).tolist() == [0x40, 0x40]
+    assert answer(reference, 0, huge.reshape(2, 1)).shape == (2, 1)

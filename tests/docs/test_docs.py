@@ -26,10 +26,12 @@ import click
 import pytest
 import yaml
 from c_compiler import c_compiler
+from catalogue import CATALOG
 from command import convcheck
 from doc_pages import PAGES, Block, anchors, blocks, links, name_of, prose
 from places import ROOT
 
+from convcheck.causes.catalogue import causes_of
 from convcheck.cli import COMMANDS, group
 from convcheck.judge.result import Verdict
 from convcheck.numerics.modes import MODES
@@ -271,3 +273,14 @@ def test_the_page_has_the_verdicts_in_their_order():
     page = (ROOT / "docs" / "quickstart.md").read_text("utf-8")
     table = page.split("| verdict | meaning |")[1].split("\n\n")[0]
     assert tuple(re.findall(r"^\| `([a-z]+)`", table, re.MULTILINE)) == get_args(Verdict)
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "causes.md"
+
+
+def test_the_table_names_causes_of_the_catalogue():
+    table = PAGE.read_text("utf-8").partition("| runtime | cause | source |")[2]
+    cells = re.findall(r"^\|[^|]*\| (`.*?`) \| ", table, re.MULTILINE)
+    names = {name for cell in cells for name in re.findall(r"`([^`]+)`", cell)}
+    assert len(names) > 50
+    assert names <= {cause.name for cause in causes_of(CATALOG)}

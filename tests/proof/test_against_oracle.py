@@ -1,18 +1,27 @@
+from fractions import Fraction
+
 import numpy as np
 import pytest
-from catalogue import CORPUS
+from catalogue import CATALOG, CORPUS
 from comparing import (
+    LAYOUTS,
     VERSIONS,
+    array,
     asked,
     cast,
     held_against_the_oracle,
+    neighbours,
     numeric,
+    pattern,
     questions,
     type_names,
     wanted,
 )
+from oracle import boundaries, decode
+from oracle.convert import expect
 
 from convcheck.rules.cases import cases
+from convcheck.vectors.generate import inputs_of
 
 COMPLETE = (21, 25)
 
@@ -75,4 +84,48 @@ def test_a_difference_is_found_and_shown():
     ):
         held_against_the_oracle(
             vectors.case, vectors.inputs[0], vectors.expected.take(np.arange(len(vectors))[::-1])
+        )
+
+
+DESTINATIONS = [(25, name) for name in type_names(25, 1, 8)]
+DESTINATIONS += [(28, "float6e2m3"), (28, "float6e3m2")]
+
+
+@pytest.mark.parametrize("source", LAYOUTS)
+@pytest.mark.parametrize(("version", "destination"), DESTINATIONS)
+def test_every_rounding_boundary(version, destination, source):
+    near = (neighbours(source, pattern(source, x)) for x in boundaries(destination))
+    codes = sorted({code for some in near for code in some})
+    assert len(codes) > 2 * len(boundaries(destination))
+    asked = questions(version, source, [destination])
+    for case in asked:
+        assert held_against_the_oracle(case, array(case, codes)) == len(codes)
+    assert {case.outputs[0].name for case in asked} == {destination}
+
+
+@pytest.mark.parametrize("source", LAYOUTS)
+def test_the_inputs_are_next_to_each_other(source):
+    fmt = numeric(source)
+    assert neighbours(source, pattern(source, Fraction(464)))[1] == pattern(source, Fraction(464))
+    for x in (Fraction(464), Fraction(-3, 1024), Fraction(1, 2**129)):
+        below, at, above = (decode(source, c) for c in neighbours(source, pattern(source, x)))
+        assert at == x
+        low, high = sorted((below, above))
+        assert low < x < high
+    assert pattern("float32", Fraction(2) ** 129) == 0x7F800000
+    assert fmt.bits == LAYOUTS[source][2] + 1
+
+
+SPECS = ("openvino.Convert-1", "openvino.ConvertLike-1")
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_edge_vectors_of_every_case(spec):
+    every = [case for case in cases(CATALOG.specs[spec]) if not case.outside]
+    assert len(every) == 17 * 17
+    for case in every:
+        bits = inputs_of(case, "edge")[0][:: 1 if spec == SPECS[0] else 5]
+        pair = case.inputs[0].name, case.outputs[0].name
+        held_against_the_oracle(
+            case, bits, wants=[expect(case.op, *pair, x) for x in bits.tolist()]
         )
