@@ -11,8 +11,12 @@ T = TypeVar("T")
 def eventually(ask: Callable[[], T], seconds: float = 60.0) -> T:
     deadline = time.monotonic() + seconds
     while not (answer := ask()) and time.monotonic() < deadline:
-        time.sleep(0.05)
+        time.sleep(0.02)
     return answer
+
+
+def lines_in(path: Path) -> int:
+    return path.read_bytes().count(b"\n") if path.exists() else 0
 
 
 def marked(name: str, value: str) -> list[int]:

@@ -58,8 +58,8 @@ def test_openvino_answers_the_same(variant):
         *every("openvino.ConvertPromoteTypes-14", 9001), *every("openvino.FakeConvert-13", 200),
         *named("onnx.Cast-21", "float32-to-int4"),
     ]  # fmt: skip
-    if variant == "openvino:const":  # step 0 ends the plugin, reported as a time-out here
-        chosen += named("openvino.Range-4", "int32-int32-int32-to-int32")
+    if variant == "openvino:const":  # which compiles a model for each call
+        chosen = chosen[:4]
     assert report_of(f"env:{sys.executable}:{variant}", chosen) == report_of(variant, chosen)
 
 

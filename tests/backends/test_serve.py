@@ -12,8 +12,6 @@ from planted.identity import ran
 from convcheck.backends.process.serve import serve as loop
 from convcheck.backends.protocol import ProtocolError
 from convcheck.backends.reference import Reference
-from convcheck.plan.select import select
-from convcheck.plan.selection import Selection
 from convcheck.rules.cases import cases
 from specs import head
 
@@ -40,17 +38,6 @@ def test_the_reference_is_the_same_served():
     assert {it["verdict"] for it in direct["cases"]} <= {"pass", "tolerated", "undefined"}
     assert kinds
     assert report_of(f"process:{SERVE} reference", some()) == direct
-
-
-def test_onnx_runtime_is_the_same_served():
-    pytest.importorskip("onnxruntime")
-    chosen = select(CATALOG, Selection(("onnx.Cast-21",), (), ("float8e4m3fn",), (), ()))
-    chosen += named("onnx.Cast-25", "float32-to-int2", "bool-to-int2")
-    chosen += named("onnx.Cast-9", "string-to-float32", "float32-to-string")
-    chosen += list(cases(CATALOG.specs["openvino.Range-4"]))[:1]
-    direct = report_of("ort", chosen)
-    assert {"fail", "pass", "unsupported"} <= {it["verdict"] for it in direct["cases"]}
-    assert report_of(f"process:{SERVE} ort", chosen) == direct
 
 
 def planted(address):

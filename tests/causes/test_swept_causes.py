@@ -2,12 +2,12 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
 from catalogue import CATALOG, compiled
 from command import convcheck, report_at, run_shards
+from living import eventually, lines_in
 from places import ROOT
 from planted.float19 import in_folder
 from planted.swept import Swept, Unbound
@@ -123,10 +123,7 @@ def test_a_run_that_was_killed_goes_on(specs, whole, tmp_path):
     journal, out = tmp_path / "journal", tmp_path / "out.json"
     line = [sys.executable, "-m", "convcheck", *command(specs, "-j1", "--resume", journal)]
     run = subprocess.Popen(list(map(str, line)), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    deadline = time.monotonic() + 60
-    while not journal.exists() or journal.read_bytes().count(b"\n") < 3:
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    assert eventually(lambda: lines_in(journal) > 2)
     os.kill(run.pid, signal.SIGKILL)
     run.communicate(timeout=60)
     convcheck(*command(specs, "-q", "--resume", journal, "-o", out))

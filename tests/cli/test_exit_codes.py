@@ -9,6 +9,7 @@ import time
 import pytest
 from click.testing import CliRunner
 from command import convcheck, convcheck_process, refused
+from living import eventually, lines_in
 from report_json import parsed
 
 from convcheck.cli import COMMANDS, group
@@ -117,8 +118,7 @@ def test_interrupted_with_partial_results(number, code, tmp_path):
                "-o", str(report), "--resume", str(log)]  # fmt: skip
     surroundings, pipe = {**os.environ, "DIARY": str(tmp_path / "diary")}, subprocess.PIPE
     process = subprocess.Popen(command, env=surroundings, stdout=pipe, stderr=pipe, text=True)
-    while not log.exists() or len(log.read_text().splitlines()) < 12:
-        time.sleep(0.02)
+    assert eventually(lambda: lines_in(log) > 12)
     process.send_signal(number)
     out, _ = process.communicate(timeout=60)
     assert process.returncode == code

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from command import convcheck, refused
+from living import eventually
 
 from convcheck.documents.journal import Journal, open_journal
 from convcheck.errors import UsageError
@@ -49,10 +50,7 @@ def test_a_killed_run_goes_on(tmp_path):
     for more in (2, 5, 1):
         process = started(journal)
         wanted = len(done_in(journal)) + more
-        limit = time.monotonic() + 60
-        while len(done_in(journal)) < wanted and process.poll() is None:
-            assert time.monotonic() < limit
-            time.sleep(0.01)
+        assert eventually(lambda n=wanted, p=process: len(done_in(journal)) >= n or p.poll())
         process.send_signal(signal.SIGKILL)
         process.wait()
         known.append(done_in(journal))
@@ -87,8 +85,7 @@ def asked_once(diary, known):
 def journal(tmp_path):
     path = tmp_path / "run.journal"
     process = started(path)
-    while not done_in(path):
-        time.sleep(0.01)
+    assert eventually(lambda: done_in(path))
     process.kill()
     process.wait()
     return path

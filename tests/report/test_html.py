@@ -3,7 +3,6 @@ import hashlib
 from fractions import Fraction
 from html.parser import HTMLParser
 
-import numpy as np
 import pytest
 from command import convcheck
 from drawn import in_html
@@ -26,24 +25,16 @@ from report_runs import (
 from convcheck.documents import encode as report_json
 from convcheck.documents.decode import read
 from convcheck.judge.result import Cpu, Environment, Example
-from convcheck.numerics.format import Float, Int
-from convcheck.numerics.number import is_nan
-from convcheck.numerics.order import code_at_index, index_of
-from convcheck.numerics.words import value_of
+from convcheck.numerics.format import Int
 from convcheck.records import replace
 from convcheck.report.document import Document
 from convcheck.report.html.data import (
     ACROSS,
     axis,
     data,
-    ends,
-    index_below,
-    nan,
     near,
     overview,
-    real,
     shown_failures,
-    value_at,
 )
 
 F32, BF16, E4M3, E8M0 = (
@@ -164,37 +155,6 @@ def test_the_page_forbids_itself_what_is_not_its_own():
         str(v) for _, given in parts.elements for k, v in given.items() if k in ("src", "href")
     ]
     assert all(link.startswith(("#", "data:")) for link in links)
-
-
-@pytest.mark.parametrize("name", ["float8e4m3fn", "float8e4m3fnuz", "float8e8m0", "int8", "uint8",
-                                  "int4", "bool"])  # fmt: skip
-def test_indices_are_the_order_of_the_values(name):
-    fmt = FORMATS[name]
-    first, last = ends(fmt)
-    every = np.arange(1 << fmt.bits, dtype=fmt.storage)
-    if isinstance(fmt, Float):
-        assert [nan(fmt, int(code)) for code in every] == is_nan(fmt, every).tolist()
-    codes = [
-        c for c in range(1 << fmt.bits) if not nan(fmt, c) and isinstance(real(fmt, c), Fraction)
-    ]
-    values = sorted({value_of(fmt, code) for code in codes})
-    indices = range(first, last + 1)
-    assert [value_at(fmt, index) for index in indices] == values
-    assert {index_of(fmt, code) for code in codes} == set(indices)
-    assert all(
-        value_of(fmt, code_at_index(fmt, index)) == value_at(fmt, index) for index in indices[::7]
-    )
-    for index in indices[:-1:3]:
-        low, high = value_at(fmt, index), value_at(fmt, index + 1)
-        below = [index_below(fmt, v) for v in (low, low + (high - low) / 3, high)]
-        assert below == [index, index, index + 1]
-
-
-def test_the_grid_goes_on_past_its_largest_value():
-    assert value_at(E4M3, ends(E4M3)[1] + 1) == 480
-    assert index_below(E4M3, Fraction(479)) == ends(E4M3)[1]
-    assert index_below(E4M3, Fraction(-449)) == ends(E4M3)[0] - 1
-    assert index_below(E8M0, Fraction(0)) == -1
 
 
 def test_a_number_line_by_hand():

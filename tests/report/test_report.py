@@ -19,11 +19,9 @@ from convcheck.judge import words
 from convcheck.judge.calls import judge
 from convcheck.judge.result import Example
 from convcheck.records import replace
-from convcheck.report import matrix
 from convcheck.report.document import Document
 from convcheck.report.draw import wrong_types
 from convcheck.rules.cases import cases
-from convcheck.rules.find import compact_names
 from convcheck.semantics.expected import PATTERNS
 from convcheck.vectors.generate import call_set
 
@@ -249,16 +247,6 @@ def test_a_value_wrong_in_two_placements_counts_once():
     again = replace(TRUNCATED, placement="alone", count=300)
     result = run(answered(case("onnx.Cast-19", "float32", "bfloat16"), TRUNCATED, again))
     assert document(result)["summary"]["wrong"] == 312
-
-
-def test_compact_names():
-    ids = [f"onnx.Cast-{v}/{s}-to-bool" for v in (9, 13) for s in ("int8", "int4")]
-    assert compact_names(ids) == ["onnx.Cast-{9,13}/{int8,int4}-to-bool"]
-    assert compact_names([*ids, "my.Op-1/int8/r=2"])[1] == "my.Op-1/int8/r=2"
-    assert matrix.compact_specs(
-        ["onnx.Cast-9", "onnx.Cast-13", "pypto.cast-0.1", "pypto.cast-0.2"]
-    ) == ("onnx.Cast-{9,13}, pypto.cast-{0.1,0.2}")
-    assert matrix.family("onnx.Cast-9") == "onnx.Cast-*"
 
 
 def test_patterns_have_words():

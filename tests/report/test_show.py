@@ -10,9 +10,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from convcheck.report.draw.console import put
-from convcheck.report.spec_page import bodies
 from convcheck.report.spec_page import page as spec_page
-from convcheck.rules.body.formula import Formula
 from convcheck.rules.expression import parse_expression
 from convcheck.rules.source import parse_yaml
 from convcheck.rules.types import diff, read_types
@@ -72,19 +70,6 @@ def test_an_expression_is_written_as_it_is_read(text):
     read = parse_expression(text, names, ("float32",))
     assert parse_expression(str(read), names, ("float32",)) == read
     assert len(str(read)) <= len(text)
-
-
-def test_the_readings_of_a_formula_are_all_shown_once():
-    for formula in (spec.body for spec in CATALOG.specs.values()):
-        for rule in formula.rules if isinstance(formula, Formula) else ():
-            shown = [
-                (length, element)
-                for lengths, elements in bodies.products(rule.readings)
-                for length in lengths
-                for element in elements
-            ]
-            assert len(shown) == len(rule.readings)
-            assert {*shown} == {*rule.readings}
 
 
 def changed(old, new):

@@ -18,14 +18,6 @@ def drawn(width, empty=None):
     return plain_lines([Table([HEADS], ROWS, right=(1, 2, 3), empty=empty)], width)
 
 
-def test_a_table_with_room_is_whole():
-    assert drawn(WIDE) == [
-        "        one  three  eleven",
-        "first     1      3      11",
-        "second       33333",
-    ]
-
-
 def test_a_table_without_room_is_cut_by_columns():
     assert drawn(18) == [
         "        one  three",

@@ -7,7 +7,7 @@ from convcheck.rules.cases import cases
 from convcheck.rules.digest import digest_of_spec
 from convcheck.rules.load import load
 from convcheck.vectors.generate import vectors_of
-from specs import GOOD, slip, write_spec
+from specs import GOOD, findings, slip, write_spec
 
 GOODS = {"elements": GOOD, "table": LIKE, "matrix": MATRIX, "formula": FORMULA, "steps": STEPS}
 
@@ -272,6 +272,27 @@ def test_attributes_that_a_child_removes(said, message, tmp_path):
     error = str(slip(folder))
     assert f": {message}" in error
     assert "\n  hint: " in error
+
+
+PLAIN = '    - {name: plain, cite: "In the type of the data."}\n'
+LINTED = [
+    (PLAIN, PLAIN + PLAIN, "two readings have the same name"),
+    (PLAIN, PLAIN + PLAIN.replace("plain", "again"), "'plain' and 'again' never differ"),
+    ("{name: plain,", "{name: plain, in: {float32: float16},", "float16 does not hold every fl"),
+    ("  zero:", "  outside: [{name: a, layouts: [], cite: x}]\n  zero:", "'a' leaves nothing out"),
+    ("      else:", '      "x < -4 max": -max\n      else:', "row 'x < -4 max' of to-float8 is u"),
+    ("data * scale}", "data, branches: [{if: data > 1, be: data}, {if: data > 2, be: scale}]}",
+     "nothing that was tried takes branch 2 of moved"),
+    ("rules:\n", "examples: [{type: float16, layout: whole, kind: f8e4m3, gives: [\"1\"], values: "
+     '{data: ["2"], scale: ["1"]}}]\nrules:\n', "example: it gives 0x4000"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("old", "new", "message"), LINTED)
+def test_lint_sees_what_is_wrong_with_steps(old, new, message, tmp_path):
+    assert old in STEPS
+    found = findings(write_spec(tmp_path / "mine", STEPS.replace(old, new, 1)), "acme.Halve-1")
+    assert [message in one.message for one in found] == [True]
 
 
 CHANGES = [

@@ -1,4 +1,3 @@
-from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from itertools import pairwise
@@ -12,11 +11,9 @@ from oracle.fake_convert import DESTINATIONS, UNDEFINED, WAYS, expect
 from oracle.formats import FLOATS, boundaries, decode, nearest_even
 
 from convcheck.numerics.words import code_of
-from convcheck.rules.body.steps import Steps
 from convcheck.rules.cases import cases
 from convcheck.semantics import expected as pattern
 from convcheck.semantics.body.steps import compile_steps
-from convcheck.semantics.lint import lint_spec
 from convcheck.vectors.body.steps import steps_calls
 
 STABLE = settings(deadline=None, derandomize=True, max_examples=150)
@@ -250,56 +247,3 @@ def test_every_boundary_of_the_destination_is_asked(case):
     codes = {nearest_even("float32", v) for v in values}
     both = codes | {code | 1 << 31 for code in codes}
     assert {code + ulp for code in both for ulp in (-1, 0, 1)} <= set(plain.tolist())
-
-
-def changes(steps):
-    first, convert, last = steps.lines
-    double = steps.readings[2]
-    half = case_of("float16", "per-tensor").inputs[0]
-    other_rule = replace(convert, rule="to-float4")
-    one_type = replace(convert, targets=convert.targets[:1])
-    again = replace(steps.readings[0], name="again")
-    return {
-        "example": replace(steps, examples=(replace(steps.examples[1], gives=("1",) * 6),)),
-        "no such layout": replace(
-            steps, outside=(replace(steps.outside[0], layouts=frozenset(["x"])),)
-        ),
-        "nothing left out": replace(
-            steps, outside=(replace(steps.outside[0], layouts=frozenset()),)
-        ),
-        "a reading that changes nothing": replace(steps, readings=(*steps.readings, again)),
-        "two of one name": replace(steps, readings=(steps.readings[0],) * 2),
-        "narrower": replace(
-            steps, readings=(replace(double, within=(("float32", half),), fixed=None),)
-        ),
-        "no such rule": replace(steps, lines=(first, other_rule, last)),
-        "a value without a type": replace(steps, lines=(first, one_type, last)),
-        "no value": replace(steps, ask=((("scale", "1..0"), ("shift", "0")),)),
-        "no conversion": replace(steps, lines=(first,)),
-    }
-
-
-def small():
-    """Return the spec with few layouts, which lint reads faster."""
-    kept = {"per-tensor", "per-tensor-shift", "scale-widens", "shift-unlike-scale"}
-    steps = SPEC.body_as(Steps)
-    steps = replace(steps, examples=tuple(e for e in steps.examples if e.layout in kept))
-    outside = replace(steps.outside[0], layouts=frozenset({"scale-widens"}))
-    steps = replace(steps, outside=(outside, *steps.outside[1:]))
-    layouts = tuple(layout for layout in SPEC.layouts if layout.name in kept)
-    return replace(SPEC, body=steps, layouts=layouts)
-
-
-def test_lint_sees_what_is_wrong():
-    spec = small()
-    assert not lint_spec(spec).diagnostics
-    for what, steps in changes(spec.body_as(Steps)).items():
-        assert lint_spec(replace(spec, body=steps)).diagnostics, what
-
-
-def test_lint_sees_a_row_that_nothing_reaches():
-    spec = small()
-    rule = spec.rules[0]
-    late = replace(rule, rows=(*rule.rows, replace(rule.rows[0], label="+0")))
-    [finding] = lint_spec(replace(spec, rules=(late,))).diagnostics
-    assert "unreachable" in finding.message

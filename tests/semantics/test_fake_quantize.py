@@ -14,11 +14,8 @@ from convcheck.ask.elements import ask_calls
 from convcheck.backends.protocol import Outputs
 from convcheck.judge.calls import judge
 from convcheck.judge.result import FAILURES
-from convcheck.records import replace
-from convcheck.rules.body.steps import Steps
 from convcheck.rules.cases import cases
 from convcheck.semantics.body.steps import compile_steps
-from convcheck.semantics.lint import lint_spec
 from convcheck.vectors.generate import expecting
 
 SPEC = CATALOG.specs["openvino.FakeQuantize-1"]
@@ -77,19 +74,6 @@ def test_ties_either_side_of_borders_and_the_other_way_round_are_asked():
         for border in (low, high):
             sides = np.nextafter(F(border), F([-np.inf, np.inf]))
             assert {*sides.tolist(), float(border)} <= set(x.tolist()), border
-
-
-def test_a_branch_that_nothing_takes_is_told():
-    steps = SPEC.body_as(Steps)
-    output = replace(
-        steps.lines[-1], branches=(*steps.lines[-1].branches, steps.lines[-1].branches[0])
-    )
-    body = replace(steps, lines=(*steps.lines[:-1], output))
-    [found] = lint_spec(replace(SPEC, body=body)).diagnostics
-    assert (found.message, found.place) == (
-        "nothing that was tried takes branch 3 of output",
-        output.place,
-    )
 
 
 class Given(NamedTuple):

@@ -85,7 +85,7 @@ def test_no_element_of_a_conversion_rests_on_the_formula_alone(spec):
     first = next(line.name for line in spec.body.lines if line.be is None)
     order = [line.name for line in spec.body.lines]
     after = [i for i, name in enumerate(outputs) if order.index(name) >= order.index(first)]
-    for case in list(cases_of_tier(spec))[::5]:
+    for case in list(cases_of_tier(spec))[::11]:
         if case.fixed:
             assert AGREE not in vector_set(spec, case, "edge").expected.rows
             continue
