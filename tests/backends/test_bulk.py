@@ -255,18 +255,3 @@ def test_packing_is_as_a_stream_of_bits(fmt, values, random):
     into = np.full(codes.shape, 0x55, np.uint8)
     unpack_into(fmt, memory, into)
     np.testing.assert_array_equal(into, back)
-
-
-@pytest.mark.parametrize("fmt", PACKED, ids=str)
-def test_packing_of_shapes_and_of_views(fmt):
-    codes = np.random.default_rng(1).integers(0, 256, (7, 6, 5), dtype=np.uint8)
-    for some in (codes, codes[::2, ::-1, 1::3], codes.transpose(2, 0, 1), codes[:, :0], codes[0]):
-        memory = pack(fmt, some)
-        np.testing.assert_array_equal(memory, bit_by_bit(fmt, some))
-        back = unpack(fmt, memory, some.shape)
-        np.testing.assert_array_equal(back, some & np.uint8((1 << fmt.bits) - 1))
-        into = np.empty(some.shape, np.uint8)
-        unpack_into(fmt, memory, into)
-        np.testing.assert_array_equal(into, back)
-        back[...] = 0
-        np.testing.assert_array_equal(memory, bit_by_bit(fmt, some))

@@ -18,7 +18,6 @@ from convcheck.numerics.rounding import round_to
 from convcheck.numerics.words import parse_decimal, plain_text, spell
 from convcheck.rules.cases import cases
 from convcheck.semantics.expected import PLAIN_TO_X, satisfies
-from convcheck.vectors.inputs import order_key
 
 CASES = [case for version in VERSIONS for case in cases(cast(version))]
 NUMERIC = [case for case in CASES if not isinstance(case.inputs[0].format, Text)]
@@ -198,16 +197,6 @@ def test_codes_survive_decoding_rounding_and_encoding(name):
         back = encode(fmt, round_to(x, fmt, MODES[mode]).magnitude, x.sign)
         assert back.dtype == fmt.storage
         assert np.array_equal(back[finite], given_codes[finite]), mode
-
-
-@EACH
-def test_keys_order_as_values_do(name):
-    values = {code: value_of_code(name, code) for code in some_codes(name)}
-    keys = order_key(numeric(name), np.array(list(values), numeric(name).storage)).tolist()
-    assert len(set(keys)) == len(keys)
-    in_order = [values[code] for _, code in sorted(zip(keys, values, strict=True))]
-    numbers = [value for value in in_order if isinstance(value, Fraction)]
-    assert numbers == sorted(numbers)
 
 
 @EACH

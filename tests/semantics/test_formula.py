@@ -5,16 +5,9 @@ from fractions import Fraction
 
 import pytest
 from catalogue import CATALOG
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from places import ROOT
 
 from convcheck.errors import SpecError
-from convcheck.numerics.codec import encode
-from convcheck.numerics.format import Float, Int
-from convcheck.numerics.modes import MODES, BeyondError, Grid
-from convcheck.numerics.number import from_fractions
-from convcheck.numerics.rounding import round_to
 from convcheck.numerics.words import OutsideFormatError, code_of
 from convcheck.rules.expression import compute, parse_expression
 from convcheck.rules.load import load
@@ -125,48 +118,6 @@ def test_lint_finds(tmp_path, before, after, finding):
     spec = load([changed(tmp_path / "own", before, after)]).specs["acme.Sequence-4"]
     found = [str(finding) for finding in lint_spec(spec).diagnostics]
     assert any(finding in one for one in found), found
-
-
-NUMERIC = [t for t in TYPES.values() if isinstance(t.format, Float | Int)]
-ROUNDED = [t for t in NUMERIC if not isinstance(t.format, Float) or t.format.zero]
-
-
-def in_bulk(fmt, mode, value):
-    number = from_fractions([value])
-    rounded = round_to(number, fmt, MODES[mode])
-    magnitude = int(rounded.magnitude[0])
-    if isinstance(fmt, Float):
-        inside = magnitude <= fmt.max_magnitude and (fmt.signed or value >= 0 or magnitude == 0)
-    else:
-        inside = magnitude <= (-fmt.min if value < 0 else fmt.max)
-    inside = inside and not (rounded.beyond is not None and rounded.beyond[0])
-    return int(encode(fmt, rounded.magnitude, number.sign)[0]) if inside else None
-
-
-def near(fmt, magnitude, part, negative):
-    if isinstance(fmt, Float):
-        low, high = fmt.value(magnitude), fmt.value(magnitude + 1)
-    else:
-        low, high = Fraction(magnitude), Fraction(magnitude + 1)
-    value = low + part * (high - low)
-    return -value if negative else value
-
-
-@settings(deadline=None, max_examples=300, derandomize=True)
-@given(st.data())
-def test_a_scalar_rounds_as_arrays_do(data):
-    fmt = data.draw(st.sampled_from(ROUNDED), label="type").format
-    mode = data.draw(st.sampled_from(sorted(MODES)))
-    # Integers of 64 bits plus a fraction exceed a Number.
-    top = fmt.max_magnitude if isinstance(fmt, Float) else min(int(fmt.max), 2**62)
-    magnitude = data.draw(st.integers(0, top + 2))
-    part = data.draw(st.sampled_from([Fraction(n, 4) for n in range(4)] + [Fraction(1, 3**90)]))
-    value = near(fmt, magnitude, part, data.draw(st.booleans()))
-    try:
-        got = Grid(fmt, mode).code(value)
-    except BeyondError:
-        got = None
-    assert got == in_bulk(fmt, mode, value)
 
 
 @pytest.mark.parametrize("eighths", range(8))

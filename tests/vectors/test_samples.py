@@ -123,17 +123,6 @@ def test_pieces_of_any_size_in_any_order_are_the_same_sequence(pair, first, size
     np.testing.assert_array_equal(np.concatenate([*parts, whole[:0]]), whole)
 
 
-def test_a_pattern_is_a_word_of_splitmix64_in_plain_integers():
-    source, target = numeric("float64"), numeric("float32")
-    hashed = hashlib.blake2b(f"{source!r} {target!r} 9".encode(), digest_size=8).digest()
-    for index in (2, 6, 10**15 + 2):
-        mask = 2**64 - 1
-        z = (int.from_bytes(hashed, "little") + (index + 1) * 0x9E3779B97F4A7C15) & mask
-        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & mask
-        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & mask
-        assert int(samples(source, target, 9, index, 1)[0]) == z ^ (z >> 31)
-
-
 @pytest.mark.parametrize("pair", list(GOLDEN), ids=named)
 def test_the_sequence_is_the_one_that_was_promised(pair):
     """A change needs a new SEQUENCE in convcheck/vectors/samples.py."""
