@@ -9,7 +9,7 @@ from convcheck.numerics.number import FINITE
 from convcheck.numerics.rounding import round_to
 from convcheck.semantics.vocabulary import CASES, CaseWord, Points, case_word, possible, sees_codes
 
-SOURCES = ["float8e5m2", "float8e4m3fnuz", "float6e2m3", "bfloat16", "int8", "uint8"]
+SOURCES = ["float8e5m2", "float8e4m3fnuz", "float6e2m3", "int8", "uint8"]
 MODES = ["nearest-even", "toward-zero", "away"]
 TARGETS = [t for t in CATALOG.types.types.values() if not isinstance(t.format, Text)]
 WORDS = [*CASES, "x < 2^-126", "x < 2^3", "x >= 2^3", "x < -2^3", "x <= -2^3", "x > 2^-3"]

@@ -92,18 +92,19 @@ def by_reciprocals(x):
 
 
 def test_what_gives_every_output_is_the_cause_and_one_other_code_refutes_it():
-    calls, causes = calls_asked(CASES[0]), causes_of(CATALOG)
+    calls, causes = calls_asked(CASES[0]), tuple(causes_of(CATALOG))
+    [cause] = [cause for cause in causes if cause.name == "range-by-reciprocals"]
     names = tuple(t.name for t in CASES[0].outputs)
     given = [by_reciprocals(x) if x.size else (x.astype(np.uint8),) * 3 for (x,) in calls.calls]
     state = np.full(len(given), ANSWERED, np.uint8)
     got = tuple(Outputs(one, names) for one in given)
-    found = diagnose(Search(tuple(causes), CATALOG), calls, Answers(np.array(got), state, {}))
+    found = diagnose(Search(causes, CATALOG), calls, Answers(np.array(got), state, {}))
     assert found is not None
-    assert found.fits == (("range-by-reciprocals",),)
+    assert found.fits == ((cause.name,),)
     y, scale, zero = given[0]
     for changed in ((y ^ np.uint8(1), scale, zero), (y, scale ^ np.uint32(1), zero)):
         answers = Answers(np.array([Outputs(changed, names), *got[1:]]), state, {})
-        found = diagnose(Search(tuple(causes), CATALOG), calls, answers)
+        found = diagnose(Search((cause,), CATALOG), calls, answers)
         assert found is not None
         assert found.fits == ()
 
