@@ -76,9 +76,7 @@ def group(
     by, verdict, kind="", counts=(1, 9), ranges=(), examples=(), reading="", placement="", more=0
 ):
     digest = f"{by.place.line:032x}"
-    return Group(
-        by, verdict, kind, *counts, digest, reading, placement, ranges, more, examples
-    )  # fmt: skip
+    return Group(by, verdict, kind, *counts, digest, reading, placement, ranges, more, examples)
 
 
 def answered(case, *groups, checked=980):

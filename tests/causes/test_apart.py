@@ -86,10 +86,7 @@ PAIR = ("through-float32", "inf-saturates")
 PAIRED = "onnx.Cast-21/float64-to-float16"
 
 
-def told(
-    vectors, convert, ask,
-    *names
-):  # fmt: skip
+def told(vectors, convert, ask, *names):
     causes = [CAUSES[name] for name in names] or list(CAUSES.values())
     answers = answering(vectors, convert(vectors.inputs[0]))
     found = diagnose(Search(tuple(causes), CATALOG), vectors, answers, ask)

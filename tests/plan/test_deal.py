@@ -62,8 +62,7 @@ def test_a_cache_that_forgets_an_attribute_shows_in_each_shard(tmp_path):
     assert convcheck("run", *ask, "-o", whole).returncode == 1
     shards = run_shards(tmp_path, 2, *ask, codes=[1])
     for path in shards:
-        placed = [g["placement"] for case in report_at(path)["cases"]
-                  for g in case["groups"]]  # fmt: skip
+        placed = [g["placement"] for case in report_at(path)["cases"] for g in case["groups"]]
         assert OTHERS in placed
     assert convcheck("report", *shards, "-o", merged).returncode == 1
     assert report_at(merged)["cases"] == report_at(whole)["cases"]

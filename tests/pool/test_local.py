@@ -34,10 +34,7 @@ def workers_of(parent):
     return [each for server in children_of(parent) for each in descendants_of(server)]
 
 
-def run(
-    name, numbers = (0, 1, 2), *, corpus = None,
-    module = "bad_backends", **options
-):  # fmt: skip
+def run(name, numbers=(0, 1, 2), *, corpus=None, module="bad_backends", **options):
     settings = {"jobs": 1, "timeout": 20.0, "fail_fast": False, "on_result": lambda result: None}
     return execute(
         f"tests.planted.{module}:{name}",

@@ -78,8 +78,7 @@ def row(found, name):
 def laws(name, of, selection=INTEGERS):
     """Case name -> the laws that fit all answers of a row."""
     cases = row(together(name, selection=selection), of).of(0)
-    return {case.name: {law for _, some in one.fits for law in some}
-            for case, one in cases.items()}  # fmt: skip
+    return {case.name: {law for _, some in one.fits for law in some} for case, one in cases.items()}
 
 
 AS_X86 = (
@@ -135,8 +134,7 @@ def test_refusals_and_crashes_are_counted_apart_from_answers():
     killed = together("Deadly", selection=one_pair)
     deadly = row(killed, "float-to-fixed / x > max").of(0)
     assert all(one.crashed == 1 and "SIGFPE" in one.message for one in deadly.values())
-    assert all(AS_X86 in dict(one.fits)[""]
-               for case, one in deadly.items() if one.asked > 1)  # fmt: skip
+    assert all(AS_X86 in dict(one.fits)[""] for case, one in deadly.items() if one.asked > 1)
     assert "crashes some, else wraps round" in shown(killed)
     assert re.search(r"1 of [0-9]+ inputs, in its words:\s+died of SIGFPE", shown(killed))
 
