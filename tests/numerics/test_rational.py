@@ -22,6 +22,7 @@ from convcheck.numerics.rational import (
     rounded,
     rounded_whole,
     subtract,
+    take,
     to_fraction,
 )
 from convcheck.numerics.rounding import rounded_codes
@@ -88,6 +89,45 @@ def test_one_rounding_of_the_exact_result(operation, name):
             negative = code >= FLOATS[target].sign
             assert code & (FLOATS[target].sign - 1) == due(target, value), (target, pair)
             assert negative == (value < 0) or value == 0, (target, pair)
+
+
+@pytest.mark.parametrize("name", ["float16", "bfloat16"])
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_every_value_of_a_short_format_with_some(operation, name):
+    """All codes against a few, specials included, compared with numpy's own float32 and
+    float64.
+
+    Both formats are exact in float64, which has more than twice their bits, and two. So rounding
+    its results once more is right.
+    """
+    fmt = floats(name)
+    every = np.arange(1 << 16, dtype=np.uint16)
+    x = number(fmt, every)
+    for other in (0x0000, 0x8001, 0x3C01, 0x7BFF, 0xC2AB, fmt.infinity_code, fmt.nan_code):
+        y = take(number(fmt, codes(fmt, [other])), np.zeros(len(every), np.intp))
+        got = rounded_codes(OPERATIONS[operation][0](x, y).numbers, fmt)
+        with np.errstate(all="ignore"):
+            others = np.full(len(every), other, fmt.storage)
+            theirs = getattr(np, operation)(as_float64(name, every), as_float64(name, others))
+        assert same(name, got, theirs)
+
+
+def as_float64(name, code):
+    if name == "float16":
+        return code.view(np.float16).astype(np.float64)
+    return (code.astype(np.uint32) << np.uint32(16)).view(np.float32).astype(np.float64)
+
+
+def same(name, got, theirs):
+    """Compare codes with float64 results: rounded to float16 by numpy, to bfloat16 by us."""
+    fmt = floats(name)
+    if name == "float16":
+        with np.errstate(all="ignore"):
+            right = theirs.astype(np.float16).view(np.uint16)
+    else:
+        right = rounded_codes(decode(floats("float64"), theirs.view(np.uint64)), fmt)
+    nan = np.isnan(theirs)
+    return bool(np.array_equal(got[~nan], right[~nan]) and (got[nan] == fmt.nan_code).all())
 
 
 ZEROS = {
