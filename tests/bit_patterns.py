@@ -1,9 +1,7 @@
 """Draw interesting bit patterns, the same ones for the same seed."""
 
-from random import Random
 
-
-def field(draw: Random, bits: int) -> int:
+def field(draw, bits):
     top = (1 << bits) - 1
     if draw.random() < 0.5:
         return draw.randint(0, top)

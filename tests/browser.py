@@ -1,13 +1,10 @@
 """A real browser for the tests of the HTML report."""
 
 import shutil
-from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import sync_playwright
 
 NAMES = ("chromium", "google-chrome", "chromium-browser")
 ARGUMENTS = (
@@ -18,7 +15,7 @@ ARGUMENTS = (
 
 
 @contextmanager
-def started() -> Iterator[Browser]:
+def started():
     program = next(filter(None, map(shutil.which, NAMES)), None)
     if program is None:
         pytest.skip(f"none of {', '.join(NAMES)} is on the path")
@@ -33,17 +30,15 @@ def started() -> Iterator[Browser]:
 
 
 @contextmanager
-def opened(
-    browser: Browser, path: Path, view: str = "", beside: Path | None = None, **context: Any
-) -> Iterator[Page]:
+def opened(browser, path, view="", beside=None, **context):
     """Open a page from disk at `view` (the fragment after '#'), and wait until it is drawn.
 
     At the end, its console must be empty, and it must have requested nothing but itself and files
     in `beside`.
     """
-    said: list[str] = []
-    asked: list[str] = []
-    heard: dict[str, Callable[[Any], object]] = {
+    said = []
+    asked = []
+    heard = {
         "console": lambda message: said.append(message.text),
         "pageerror": lambda error: said.append(str(error)),
         "dialog": lambda dialog: (said.append(dialog.message), dialog.dismiss()),
@@ -51,7 +46,7 @@ def opened(
     }
     with tab(browser, context) as page:
         for event, listener in heard.items():
-            page.on(event, listener)  # type: ignore[call-overload]
+            page.on(event, listener)
         page.goto(path.as_uri() + (f"#{view}" if view else ""))
         page.wait_for_selector("html[data-ready]", state="attached")
         yield page
@@ -64,11 +59,11 @@ def opened(
             page.remove_listener(event, listener)
 
 
-_free: dict[tuple[Browser, str], Page] = {}
+_free = {}
 
 
 @contextmanager
-def tab(browser: Browser, context: dict[str, Any]) -> Iterator[Page]:
+def tab(browser, context):
     """Return an empty tab. Reuse one without failures and stored data, which saves a process."""
     key = browser, repr(sorted(context.items()))
     page = _free.pop(key, None) or browser.new_context(**context).new_page()
@@ -87,7 +82,7 @@ def tab(browser: Browser, context: dict[str, Any]) -> Iterator[Page]:
             page.context.close()
 
 
-def reloaded(page: Page, script: str, value: str) -> None:
+def reloaded(page, script, value):
     """Reload a page until a script returns `value`.
 
     Another process of the browser keeps the storage, and an immediate reload may get old data.

@@ -2,38 +2,29 @@
 
 from functools import cache
 
-import numpy as np
-from numpy.typing import NDArray
-
 from convcheck.rules.load import data_dir, load
-from convcheck.rules.model import Case
 from convcheck.semantics.evaluate import compile_case
 from convcheck.semantics.expected import (
     ANY_NAN,
     ANY_ZERO,
     UNDEFINED,
-    Expected,
-    ExpectedOutput,
-    Reading,
 )
-from convcheck.semantics.program import Program
 from convcheck.vectors.corpus import open_corpus
-from convcheck.vectors.model import CallSet
 
 CATALOG = load()
 
 
 @cache
-def compiled(case: Case) -> Program:
+def compiled(case):
     return compile_case(CATALOG.specs[case.spec], case)
 
 
-def element(due: Reading | ExpectedOutput, i: int) -> int | str:
+def element(due, i):
     """Return an expected element: its code, or the oracles' word for its pattern."""
     return WORDS.get(int(due.patterns[i]), int(due.codes[i]))
 
 
-def unlike(found: Expected, due: Expected) -> NDArray[np.bool_]:
+def unlike(found, due):
     """Return a mask of elements whose row, code or pattern differs."""
     wrong = found.rows != due.rows
     for one, other in zip(found.readings, due.readings, strict=True):
@@ -47,8 +38,6 @@ CORPUS = open_corpus(CATALOG, "edge", 0, data_dir("vectors"))
 
 
 @cache
-def calls_asked(case: Case) -> CallSet:
+def calls_asked(case):
     assert CORPUS.stored(case)
-    found = CORPUS.vectors(case)
-    assert isinstance(found, CallSet)
-    return found
+    return CORPUS.vectors(case)

@@ -5,10 +5,8 @@ import os
 import subprocess
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
 from contextlib import chdir, contextmanager
 from pathlib import Path
-from typing import IO, Any
 from unittest.mock import patch
 
 from catalogue import CATALOG
@@ -18,14 +16,12 @@ from report_json import parsed
 from convcheck.__main__ import main
 from convcheck.cli import outputs
 from convcheck.rules import load as loading
-from convcheck.rules.load import Catalog, load
+from convcheck.rules.load import load
 
 Done = subprocess.CompletedProcess[str]
 
 
-def convcheck(
-    *arguments: object, cwd: Path | None = None, stdout: IO[str] | None = None, **environment: str
-) -> Done:
+def convcheck(*arguments, cwd=None, stdout=None, **environment):
     """Run the command line in this process; warnings are errors.
 
     The environment is restored. Workers are processes; without --jobs there is one, since a second
@@ -42,9 +38,7 @@ def convcheck(
 
 
 @contextmanager
-def in_process(
-    words: list[str], cwd: Path | None = None, stdout: IO[str] | None = None, **environment: str
-) -> Iterator[tuple[io.TextIOWrapper, io.TextIOWrapper]]:
+def in_process(words, cwd=None, stdout=None, **environment):
     out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
     with (
         surroundings(cwd, environment),
@@ -54,11 +48,11 @@ def in_process(
         yield out, err
 
 
-def loaded(folders: Sequence[Path] = ()) -> Catalog:
+def loaded(folders=()):
     return load(folders) if folders else CATALOG
 
 
-def ended() -> int:
+def ended():
     try:
         main(own=False)
     except SystemExit as end:
@@ -67,7 +61,7 @@ def ended() -> int:
 
 
 @contextmanager
-def surroundings(cwd: Path | None, environment: dict[str, str]) -> Iterator[None]:
+def surroundings(cwd, environment):
     folder = cwd or Path.cwd()
     with (
         chdir(folder),
@@ -79,14 +73,14 @@ def surroundings(cwd: Path | None, environment: dict[str, str]) -> Iterator[None
         yield
 
 
-def text_of(stream: io.TextIOWrapper) -> str:
+def text_of(stream):
     stream.flush()
     held = stream.buffer
     assert isinstance(held, io.BytesIO)
     return held.getvalue().decode()
 
 
-def convcheck_process(*arguments: object, cwd: Path | None = None, **environment: str) -> Done:
+def convcheck_process(*arguments, cwd=None, **environment):
     command = [sys.executable, "-W", "error", "-m", "convcheck", *map(str, arguments)]
     return subprocess.run(
         command, cwd=cwd, env={**os.environ, **variables(environment)}, capture_output=True,
@@ -94,7 +88,7 @@ def convcheck_process(*arguments: object, cwd: Path | None = None, **environment
     )  # fmt: skip
 
 
-def refused(*arguments: object, **more: Any) -> str:
+def refused(*arguments, **more):
     """Run a command line that is a mistake of its user, and return the message."""
     done = convcheck(*arguments, **more)
     assert (done.returncode, done.stdout) == (2, ""), done.stdout + done.stderr
@@ -102,7 +96,7 @@ def refused(*arguments: object, **more: Any) -> str:
     return done.stderr
 
 
-def run_shards(folder: Path, of: int, *words: object, codes: Sequence[int] = (0,)) -> list[Path]:
+def run_shards(folder, of, *words, codes=(0,)):
     """Run each shard of a run, and return their reports."""
     paths = [folder / f"{number}.json" for number in range(1, of + 1)]
     for number, path in enumerate(paths, 1):
@@ -111,11 +105,11 @@ def run_shards(folder: Path, of: int, *words: object, codes: Sequence[int] = (0,
     return paths
 
 
-def variables(environment: dict[str, str]) -> dict[str, str]:
+def variables(environment):
     return {"COLUMNS": "80", "NO_COLOR": "1", **environment}
 
 
-def report_at(path: Path) -> dict[str, Any]:
+def report_at(path):
     """Return a JSON report with defaults filled in."""
     return told(parsed(path.read_text()))
 
@@ -125,20 +119,20 @@ CASE = {"message": "", "checked": 0, "coverage": "edge", "ranks": (), "attribute
 GROUP = {"verdict": "pass", "kind": "", "digest": "", "reading": "", "placement": "", "ranges": []}
 
 
-def bits(word: Any) -> str:
+def bits(word):
     """Return a code in hexadecimal, a text or a pattern unchanged."""
     return str(word[0] if isinstance(word, list) else word)
 
 
-def shown(example: dict[str, Any]) -> dict[str, Any]:
+def shown(example):
     whole = {"message": "", "got": None, "difference": None, **example}
 
-    def side(found: Any) -> Any:
+    def side(found):
         if example["asked"] == "value" or found is None or isinstance(found, str):
             return None if found is None else bits(found)
         return [tensor(one) for one in found]
 
-    def tensor(one: dict[str, Any]) -> dict[str, Any]:
+    def tensor(one):
         words = list(map(bits, one.get("words", ())))
         return {"shape": [], "first": 0, **one, "bits": words}
 
@@ -148,7 +142,7 @@ def shown(example: dict[str, Any]) -> dict[str, Any]:
     return {**whole, "input": given, "arguments": arguments, **sides}
 
 
-def told(found: dict[str, Any]) -> dict[str, Any]:
+def told(found):
     rules = found.get("rules", ())
     cases = [
         {
@@ -170,7 +164,7 @@ def told(found: dict[str, Any]) -> dict[str, Any]:
     return {**RUN, **found, "cases": cases}
 
 
-def check_golden(name: str, text: str, width: int | None = 80) -> None:
+def check_golden(name, text, width=80):
     """Compare a text with its golden file; lines have at most `width` characters unless None.
 
     CONVCHECK_UPDATE_GOLDEN=1 rewrites the file.

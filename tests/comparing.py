@@ -1,32 +1,27 @@
 """Compare the evaluator with the independent oracle, element by element."""
 
 import struct
-from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 
 import numpy as np
 from catalogue import CATALOG
-from oracle import Ask, Pattern, Want, answer, decode, question
+from oracle import Want, answer, decode, question
 
-from convcheck.numerics.format import Numeric, Text
-from convcheck.numerics.number import Bits
+from convcheck.numerics.format import Text
 from convcheck.rules.cases import cases
-from convcheck.rules.model import Case, Spec
 from convcheck.semantics.evaluate import evaluate
-from convcheck.semantics.expected import EXACT, PATTERNS, Expected
+from convcheck.semantics.expected import EXACT, PATTERNS
 
 SHOWN = 5
 LAYOUTS = {"float32": ("<f", "<I", 31, 0x7F800000), "float64": ("<d", "<Q", 63, 0x7FF << 52)}
 VERSIONS = (1, 6, 9, 13, 19, 21, 23, 24, 25, 28)
 
-Said = tuple[str, tuple[Pattern, ...]]
 
-
-def cast(version: int) -> Spec:
+def cast(version):
     return CATALOG.specs[f"onnx.Cast-{version}"]
 
 
-def questions(version: int, source: str, targets: Iterable[str] = ()) -> list[Case]:
+def questions(version, source, targets=()):
     """Return the cases of a source, with every attribute value."""
     wanted = set(targets)
     return [
@@ -36,7 +31,7 @@ def questions(version: int, source: str, targets: Iterable[str] = ()) -> list[Ca
     ]
 
 
-def type_names(version: int, narrowest: int = 1, widest: int = 64) -> list[str]:
+def type_names(version, narrowest=1, widest=64):
     return [
         t.name
         for t in cast(version).types[cast(version).inputs[0][1]]
@@ -44,15 +39,15 @@ def type_names(version: int, narrowest: int = 1, widest: int = 64) -> list[str]:
     ]
 
 
-def numeric(name: str) -> Numeric:
+def numeric(name):
     """Return a format that is not the string's."""
     fmt = CATALOG.types.types[name].format
     assert not isinstance(fmt, Text)
     return fmt
 
 
-def array(case: Case, inputs: Sequence[int | str]) -> Bits:
-    bits: Bits = np.empty(len(inputs), case.inputs[0].format.storage)
+def array(case, inputs):
+    bits = np.empty(len(inputs), case.inputs[0].format.storage)
     bits[:] = inputs
     return bits
 
@@ -60,7 +55,7 @@ def array(case: Case, inputs: Sequence[int | str]) -> Bits:
 # Independent inputs ----------------------------------------------------------------------------
 
 
-def pattern(source: str, x: Fraction) -> int:
+def pattern(source, x):
     real, integer, sign, infinity = LAYOUTS[source]
     exact = float(x)
     assert Fraction(exact) == x
@@ -72,7 +67,7 @@ def pattern(source: str, x: Fraction) -> int:
     return code
 
 
-def neighbours(source: str, code: int) -> list[int]:
+def neighbours(source, code):
     sign = 1 << LAYOUTS[source][2]
     if code in (0, sign):
         return [sign | 1, sign, 0, 1]
@@ -82,22 +77,17 @@ def neighbours(source: str, code: int) -> list[int]:
 # The comparison ------------------------------------------------------------------------------
 
 
-def asked(case: Case) -> Ask | Want:
+def asked(case):
     source, target = case.inputs[0].name, case.outputs[0].name
     said = dict(case.given) | ({"to": None} if case.attribute("to") is not None else {})
     return question(case.version, source, target, said)
 
 
-def wanted(ask: Ask | Want, bits: Bits) -> list[Want]:
+def wanted(ask, bits):
     return [ask if isinstance(ask, Want) else answer(ask, x) for x in bits.tolist()]
 
 
-def held_against_the_oracle(
-    case: Case,
-    bits: Bits,
-    expected: Expected | None = None,
-    wants: Sequence[Want] | None = None,
-) -> int:
+def held_against_the_oracle(case, bits, expected=None, wants=None):
     """Compare levels and readings with the oracle; return the number compared.
 
     `wants` reuses the oracle's answers to the same questions.
@@ -112,7 +102,7 @@ def held_against_the_oracle(
     return len(bits)
 
 
-def _differences(bits: Bits, expected: Expected, wants: Sequence[Want]) -> Iterator[str]:
+def _differences(bits, expected, wants):
     levels = [decision.level for decision in expected.decisions]
     counts = [len(decision.readings) for decision in expected.decisions]
     assert len(bits) == len(expected.rows) == len(expected)
@@ -130,7 +120,7 @@ def _differences(bits: Bits, expected: Expected, wants: Sequence[Want]) -> Itera
                 )
 
 
-def readings_of(expected: Expected) -> Iterator[tuple[Pattern, ...]]:
+def readings_of(expected):
     words = [(word,) for word in PATTERNS]
     columns = [
         [
@@ -142,6 +132,6 @@ def readings_of(expected: Expected) -> Iterator[tuple[Pattern, ...]]:
     return zip(*columns, strict=True)
 
 
-def _collapsed(said: Said) -> Said:
+def _collapsed(said):
     level, readings = said
     return level, readings[:1] if len(set(readings)) == 1 else readings

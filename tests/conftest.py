@@ -1,7 +1,6 @@
 import gc
 import os
 import signal
-from collections.abc import Iterator
 from contextlib import chdir
 from itertools import islice
 from unittest.mock import patch
@@ -28,19 +27,19 @@ settings.load_profile("convcheck")
 
 
 @pytest.fixture(autouse=True)
-def _own_environment() -> Iterator[None]:
+def _own_environment():
     """Start at the root, and restore the environment, which the entry point changes."""
     with patch.dict(os.environ), chdir(ROOT):
         yield
 
 
-def pytest_xdist_auto_num_workers() -> int:
+def pytest_xdist_auto_num_workers():
     """Return one process more than cores: tests wait a third of their time."""
     return (os.cpu_count() or 1) + 1
 
 
 @pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(items):
     """Retry browser and cluster tests once, and deal long tests to the starts of processes.
 
     A busy machine delays browsers and clusters. xdist gives each process a stretch of the list.
@@ -51,7 +50,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     processes = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
     long = [item for item in items if item.get_closest_marker("long")]
     others = (item for item in list(items) if not item.get_closest_marker("long"))
-    ordered: list[pytest.Item] = []
+    ordered = []
     for number in range(processes):
         size = (len(items) - len(ordered)) // (processes - number)
         mine = long[number::processes]
@@ -59,15 +58,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items[:] = ordered
 
 
-def pytest_collection_finish() -> None:
+def pytest_collection_finish():
     gc.freeze()
     gc.enable()
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+def pytest_terminal_summary(terminalreporter):
     """Print by operator on how many cases planted bugs show, and are caught."""
     reports = [r for outcome in ("passed", "failed") for r in terminalreporter.getreports(outcome)]
-    found: dict[str, list[tuple[int, int]]] = {}
+    found = {}
     for name, counts in (pair for report in reports for pair in report.user_properties):
         if name.startswith("planted"):
             operator = name.removeprefix("planted").strip(" ()") or "onnx.Cast"
@@ -79,7 +78,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         )
 
 
-def pytest_sessionfinish(session: pytest.Session) -> None:
+def pytest_sessionfinish(session):
     """Fail if a test was skipped although every runtime is installed."""
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
     if os.environ.get("CONVCHECK_NO_SKIPS") and reporter:

@@ -1,28 +1,23 @@
 """ONNX's own definitions: function bodies, and source files of its package."""
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import onnx
 from onnx import FunctionProto, helper
 
-from convcheck.rules.model import Spec, Value
-
 SOURCES = "https://github.com/onnx/onnx/blob/main/onnx/"
 
 
-def source_file(url: str) -> str:
+def source_file(url):
     return (Path(onnx.__file__).parent / url.removeprefix(SOURCES)).read_text("utf-8")
 
 
-def has_body(spec: Spec) -> bool:
+def has_body(spec):
     schema = onnx.defs.get_schema(spec.op.partition(".")[2], spec.version, "")
     return bool(schema.has_function or schema.has_context_dependent_function)
 
 
-def bodies(
-    op: str, version: int, types: Sequence[int], attributes: Mapping[str, Value]
-) -> list[FunctionProto]:
+def bodies(op, version, types, attributes):
     schema = onnx.defs.get_schema(op, version, "")
     if schema.has_function:
         sets = schema.function_opset_versions

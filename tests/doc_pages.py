@@ -1,9 +1,7 @@
 """Pages of documentation: code blocks with their marks, headings and links."""
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 from places import ROOT
 
@@ -22,16 +20,16 @@ class Block:
     line: int
     marks: tuple[str, ...]
 
-    def mark(self, name: str) -> str | None:
+    def mark(self, name):
         found = (m.removeprefix(name).lstrip(": ") for m in self.marks if m.startswith(name))
         return next(found, None)
 
 
-def name_of(page: Path) -> str:
+def name_of(page):
     return page.relative_to(ROOT).as_posix()
 
 
-def blocks(page: Path) -> Iterator[Block]:
+def blocks(page):
     lines = page.read_text("utf-8").splitlines()
     at = 0
     while at < len(lines):
@@ -44,15 +42,15 @@ def blocks(page: Path) -> Iterator[Block]:
         at += 1
 
 
-def _marks_above(lines: list[str], at: int) -> tuple[str, ...]:
-    marks: list[str] = []
+def _marks_above(lines, at):
+    marks = []
     while at and (found := _MARK.fullmatch(lines[at - 1].strip())):
         marks.append(found[1])
         at -= 1
     return tuple(marks)
 
 
-def prose(page: Path) -> str:
+def prose(page):
     kept, inside = [], False
     for line in page.read_text("utf-8").splitlines():
         fenced = line.lstrip().startswith("```")
@@ -62,11 +60,11 @@ def prose(page: Path) -> str:
     return "\n".join(kept)
 
 
-def anchors(page: Path) -> set[str]:
+def anchors(page):
     """Return GitHub's anchors of a page's headings."""
     titles = re.findall(r"^#+ (.*)$", prose(page), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", title.lower()).strip().replace(" ", "-") for title in titles}
 
 
-def links(page: Path) -> list[str]:
+def links(page):
     return _LINK.findall(re.sub(r"`[^`]*`", "``", prose(page)))

@@ -3,50 +3,44 @@ import gzip
 import io
 import json
 import re
-from collections.abc import Iterable
-from typing import Any
 
 from rich.console import Console
 
 from convcheck.documents import junit
-from convcheck.judge.result import RunResult
 from convcheck.report import html
-from convcheck.report.blocks import Block
 from convcheck.report.document import Document
 from convcheck.report.draw import github, markdown, terminal
 from convcheck.report.draw.console import put
 
 
-def drawn(page: Iterable[Block], width: int = 80, **console: Any) -> str:
+def drawn(page, width=80, **console):
     out = io.StringIO()
     options = {"color_system": None, **console}
     put(page, Console(file=out, width=width, **options), whole=False)
     return out.getvalue()
 
 
-def printed(
-    result: RunResult, width: int = 80, verbose: bool = False, quiet: bool = False, **console: Any
-) -> str:
+def printed(result, width=80, verbose=False, quiet=False, **console):
     return drawn(terminal.report_page(Document(result), verbose, quiet), width, **console)
 
 
-def in_markdown(result: RunResult) -> str:
+def in_markdown(result):
     return markdown.render(Document(result))
 
 
-def in_junit(result: RunResult) -> str:
+def in_junit(result):
     return junit.render(Document(result))
 
 
-def in_html(result: RunResult, command: str = "") -> str:
+def in_html(result, command=""):
     return html.render(Document(result), command)
 
 
-def html_text(result: RunResult, command: str = "") -> str:
+def html_text(result, command=""):
     before, data, after = re.split(r'(?<=type="text/plain">)([^<]*)', in_html(result, command))
     found = json.loads(gzip.decompress(base64.b64decode(data)))
     return before + json.dumps(found, ensure_ascii=False) + after
 
 
-def annotated(result: RunResult) -> list[str]:
+def annotated(result):
     return list(github.annotation_lines(Document(result)))

@@ -8,14 +8,12 @@ causes. Words, order, digests, examples and places are ignored.
 import json
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 FORMATS = ("convcheck-report/2", "convcheck-run/3")  # the first has rows in each group
 
 
-def facts(report: Mapping[str, Any]) -> Iterator[str]:
+def facts(report):
     """Yield the facts of a JSON report, one per line. Raises ValueError for another format."""
     if report.get("format") not in FORMATS:
         raise ValueError(f"{report.get('format')!r} is none of {', '.join(FORMATS)}")
@@ -35,22 +33,21 @@ def facts(report: Mapping[str, Any]) -> Iterator[str]:
             yield f"{case['case']}  {case['wrong']} wrong of {case['answers']}: {names}"
 
 
-def read(path: Path) -> Mapping[str, Any]:
+def read(path):
     """Return a report: one object, or the joined lines of a log."""
     text = path.read_text()
     try:
-        found: dict[str, Any] = json.loads(text)
-        return found
+        return json.loads(text)
     except ValueError:
         head, *lines = map(json.loads, text.splitlines())
-    rows: dict[str, list[Any]] = {"rule": [], "case": [], "end": []}
+    rows = {"rule": [], "case": [], "end": []}
     for line in lines:
         for key in line.keys() & rows.keys():
             rows[key].append(line[key])
     return {**head, "rules": rows["rule"], "cases": rows["case"], **rows["end"][-1]}
 
 
-def difference(before: Path, after: Path) -> list[str]:
+def difference(before, after):
     """Return the facts of only one report, marked by - and +."""
     one, other = (set(facts(read(path))) for path in (before, after))
     changed = [("-", fact) for fact in one - other] + [("+", fact) for fact in other - one]

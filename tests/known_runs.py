@@ -1,15 +1,12 @@
 """Runs with failures, and their lists of known failures."""
 
-from collections.abc import Iterable
 from datetime import date
-from pathlib import Path
 
 from catalogue import CATALOG
 from report_runs import ELSE, answered, case, group, passed, run, unasked
 
 from convcheck.gate.baseline import hold, read_known
 from convcheck.gate.compare import Failures
-from convcheck.judge.result import CaseResult, Group, RunResult
 from convcheck.records import replace
 
 TODAY = date(2026, 6, 1)
@@ -40,7 +37,7 @@ reason = "by design"
 """
 
 
-def wrong(count: int, digest: int, by=ELSE) -> Group:  # type: ignore[no-untyped-def]
+def wrong(count, digest, by=ELSE):
     made = group(by, "fail", "one ulp too small in magnitude", (count, 100))
     return replace(made, digest=f"{digest:032x}")
 
@@ -51,35 +48,28 @@ FAILING = {
 }
 
 
-def found(failing: dict[str, Group], left_out: Iterable[str] = (), **more: object) -> RunResult:
+def found(failing, left_out=(), **more):
     cases = [
         answered(c, failing[c.id]) if c.id in failing else passed(c)
         for c in HERE
         if c.id not in left_out
     ]
-    return run(*cases, **more)  # type: ignore[arg-type]
+    return run(*cases, **more)
 
 
-def held(
-    text: str,
-    result: RunResult,
-    folder: Path,
-    there: Iterable[str] = (),
-    today: date = TODAY,
-) -> RunResult:
+def held(text, result, folder, there=(), today=TODAY):
     """Compare a run with a list's text. Some cases exist outside the run."""
     path = folder / "known.toml"
     path.write_text(text, encoding="utf-8")
     return hold(result, read_known(str(path), CATALOG), lambda starts: [*IDS, *there], today)
 
 
-def excused(result: RunResult) -> list[str]:
+def excused(result):
     return [c.case.id for c in result.cases if c.excuse or any(g.excuse for g in c.groups)]
 
 
-def whole(result: RunResult, verdict: str, *names: str) -> RunResult:
-    cases: list[CaseResult] = [
-        unasked(c.case, verdict, "ValueError") if c.case.id in names else c  # type: ignore[arg-type]
-        for c in result.cases
+def whole(result, verdict, *names):
+    cases = [
+        unasked(c.case, verdict, "ValueError") if c.case.id in names else c for c in result.cases
     ]
     return replace(result, cases=tuple(cases))

@@ -1,21 +1,21 @@
 """Find processes that are alive: children of a process, or marked ones."""
 
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
-
-T = TypeVar("T")
 
 
-def eventually(ask: Callable[[], T], seconds: float = 60.0) -> T:
+def eventually(ask, seconds=60.0):
     deadline = time.monotonic() + seconds
     while not (answer := ask()) and time.monotonic() < deadline:
-        time.sleep(0.05)
+        time.sleep(0.02)
     return answer
 
 
-def marked(name: str, value: str) -> list[int]:
+def lines_in(path):
+    return path.read_bytes().count(b"\n") if path.exists() else 0
+
+
+def marked(name, value):
     mark = f"{name}={value}".encode()
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
@@ -28,12 +28,12 @@ def marked(name: str, value: str) -> list[int]:
     return found
 
 
-def parent_of(process: int) -> int:
+def parent_of(process):
     stat = Path(f"/proc/{process}/stat").read_text()
     return int(stat.rpartition(")")[2].split()[1])
 
 
-def children_of(parent: int) -> list[int]:
+def children_of(parent):
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
         try:
@@ -44,11 +44,11 @@ def children_of(parent: int) -> list[int]:
     return found
 
 
-def descendants_of(parent: int) -> list[int]:
+def descendants_of(parent):
     return [each for child in children_of(parent) for each in (child, *descendants_of(child))]
 
 
-def is_alive(process: int) -> bool:
+def is_alive(process):
     try:
         stat = Path(f"/proc/{process}/stat").read_text()
     except OSError:

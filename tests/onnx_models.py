@@ -1,31 +1,21 @@
 """Make ONNX models with conversions in graphs, bodies and functions."""
 
-from collections.abc import Sequence
-from pathlib import Path
-
 import numpy as np
 import onnx
-from onnx import GraphProto, NodeProto, TensorProto, helper, numpy_helper
+from onnx import TensorProto, helper, numpy_helper
 
-F32, F16, F64, I32, I64, U8, BOOL = (
-    TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE, TensorProto.INT32,
-    TensorProto.INT64, TensorProto.UINT8, TensorProto.BOOL,
+F32, F16, I32, I64, U8, BOOL = (
+    TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.INT32, TensorProto.INT64,
+    TensorProto.UINT8, TensorProto.BOOL,
 )  # fmt: skip
 BFLOAT16, E4M3 = TensorProto.BFLOAT16, TensorProto.FLOAT8E4M3FN
 
 
-def cast(name: str, given: str, made: str, to: int, **more: int) -> NodeProto:
+def cast(name, given, made, to, **more):
     return helper.make_node("Cast", [given], [made], name=name, to=to, **more)
 
 
-def saved(
-    path: Path,
-    nodes: Sequence[NodeProto],
-    inputs: dict[str, int],
-    constants: dict[str, np.ndarray] | None = None,
-    opset: int = 21,
-    **more: object,
-) -> Path:
+def saved(path, nodes, inputs, constants=None, opset=21, **more):
     tensors = [numpy_helper.from_array(v, name) for name, v in (constants or {}).items()]
     given = [helper.make_tensor_value_info(name, kind, ["n"]) for name, kind in inputs.items()]
     made = helper.make_empty_tensor_value_info(nodes[-1].output[0])
@@ -36,12 +26,12 @@ def saved(
     return path
 
 
-def branch(name: str, *nodes: NodeProto) -> GraphProto:
+def branch(name, *nodes):
     made = helper.make_empty_tensor_value_info(nodes[-1].output[0])
     return helper.make_graph(nodes, name, [], [made])
 
 
-def whole_model(path: Path) -> Path:
+def whole_model(path):
     own = helper.make_function(
         "own", "Twice", ["a"], ["c"],
         [cast("narrow", "a", "b", F16), cast("wide", "b", "c", BFLOAT16)],

@@ -1,14 +1,11 @@
 import json
-from collections.abc import Sequence
 from functools import cache
-from typing import Any
 
 import jsonschema
 
 from convcheck.documents import encode
 from convcheck.documents.report import End
 from convcheck.documents.schemas import schema
-from convcheck.judge.result import RunResult
 
 SOMEWHERE = {
     "platform": "PLATFORM",
@@ -19,18 +16,18 @@ SOMEWHERE = {
 ROWS = ("rule", "case", "part")
 
 
-def document(result: RunResult) -> Any:
+def document(result):
     return parsed(encode.text(result))
 
 
-def parsed(text: str) -> Any:
+def parsed(text):
     """Merge a log into one object: its head, `rules`, `cases`, `parts`, and its end."""
     [found] = several(text)
     return found
 
 
-def several(text: str) -> list[Any]:
-    found: list[Any] = []
+def several(text):
+    found = []
     for line in map(json.loads, text.splitlines()):
         if "format" in line:
             found.append(line | {f"{row}s": [] for row in ROWS})
@@ -41,7 +38,7 @@ def several(text: str) -> list[Any]:
     return found
 
 
-def render(document: Any) -> str:
+def render(document):
     ends = {key for key in document if key in End.__struct_fields__}
     head = {key for key in document if key not in ends and key[:-1] not in ROWS}
     lines = [{key: document[key] for key in document if key in head}]
@@ -50,7 +47,7 @@ def render(document: Any) -> str:
     return "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines)
 
 
-def damaged(document: Any, path: Sequence[Any], to: Any) -> Any:
+def damaged(document, path, to):
     """Replace the value at a path, by a value or a function's result, or delete it."""
     part = document
     for step in path[:-1]:
@@ -63,21 +60,21 @@ def damaged(document: Any, path: Sequence[Any], to: Any) -> Any:
     return document
 
 
-def masked(document: Any) -> Any:
+def masked(document):
     return document | {"environment": SOMEWHERE, "convcheck": "VERSION"}
 
 
 @cache
-def validator(name: str) -> jsonschema.Draft202012Validator:
+def validator(name):
     return jsonschema.Draft202012Validator(schema(name))
 
 
-def held_to_schema(name: str, found: Any) -> Any:
+def held_to_schema(name, found):
     validator(name).validate(found)
     return found
 
 
-def held_log(text: str) -> Any:
+def held_log(text):
     for line in map(json.loads, text.splitlines()):
         held_to_schema("run-head" if "format" in line else "run-line", line)
     return several(text)

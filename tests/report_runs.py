@@ -17,18 +17,15 @@ from convcheck.judge.result import (
     RunResult,
     Shard,
     Strip,
-    Tolerance,
     TypeName,
-    Verdict,
-    Word,
     case_verdict,
 )
-from convcheck.numerics.format import Bool, Float, Format, Int, Text
+from convcheck.numerics.format import Bool, Float, Int, Text
 from convcheck.records import replace
-from convcheck.rules.model import Attributes, Case, DType, Level
+from convcheck.rules.model import Case, DType
 from convcheck.semantics.expected import Decision
 
-FORMATS: dict[str, Format] = {
+FORMATS = {
     "float64": Float(11, 52, 1023, "ieee", infinity=True),
     "float32": Float(8, 23, 127, "ieee", infinity=True),
     "float16": Float(5, 10, 15, "ieee", infinity=True),
@@ -47,17 +44,17 @@ FORMATS: dict[str, Format] = {
 }
 
 
-def dtype(name: str) -> DType:
+def dtype(name):
     return DType(name, FORMATS[name], (), Place("specs/dtypes.yaml", 1))
 
 
-def case(spec: str, source: str, target: str, **attributes: int | str) -> Case:
+def case(spec, source, target, **attributes):
     version = int(spec.rpartition("-")[2])
-    chosen: Attributes = tuple(attributes.items())
+    chosen = tuple(attributes.items())
     return Case(spec, spec.rpartition("-")[0], version, (dtype(source),), (dtype(target),), chosen)
 
 
-def decision(rule: str, row: str, line: int, level: Level = "implied", cite: str = "") -> Decision:
+def decision(rule, row, line, level="implied", cite=""):
     place = Place("specs/onnx/cast-13.yaml", line)
     return Decision(rule, row, level, cite, "ONNX operators, Cast - 13" if cite else "", place)
 
@@ -76,45 +73,35 @@ NARROW = decision("float-to-4bit-integer", "in range", 88, "disputed")
 
 
 def group(
-    by: Decision,
-    verdict: Verdict,
-    kind: str = "",
-    counts: tuple[int, int] = (1, 9),
-    ranges: tuple[tuple[Word, Word], ...] = (),
-    examples: tuple[Example | CallExample, ...] = (),
-    reading: str = "",
-    placement: str = "",
-    more: int = 0,
-) -> Group:
+    by, verdict, kind="", counts=(1, 9), ranges=(), examples=(), reading="", placement="", more=0
+):
     digest = f"{by.place.line:032x}"
-    return Group(
-        by, verdict, kind, *counts, digest, reading, placement, ranges, more, examples
-    )  # fmt: skip
+    return Group(by, verdict, kind, *counts, digest, reading, placement, ranges, more, examples)
 
 
-def answered(case: Case, *groups: Group, checked: int = 980) -> CaseResult:
+def answered(case, *groups, checked=980):
     """Answers outside the groups pass, or are undefined if all are."""
     verdict = case_verdict(groups)
     rest = checked - sum(one.count for one in groups if not one.placement)
-    right: Verdict = "undefined" if verdict == "undefined" else "pass"
+    right = "undefined" if verdict == "undefined" else "pass"
     others = (group(REST, right, counts=(rest, rest)),) if rest > 0 else ()
     return CaseResult(case, verdict, checked, "edge", (*groups, *others))
 
 
-def passed(case: Case, checked: int = 980) -> CaseResult:
+def passed(case, checked=980):
     return answered(case, group(ELSE, "pass", counts=(checked, checked)), checked=checked)
 
 
-def unasked(case: Case, verdict: Verdict, message: str) -> CaseResult:
+def unasked(case, verdict, message):
     return CaseResult(case, verdict, 0, "edge", (), message)
 
 
 CORPORA = (("onnx.Cast-19", "c0ffee" * 10 + "c0de"), ("onnx.Cast-21", "decade" * 10 + "deca"))
 
 
-def run(*cases: CaseResult, level: Level = "disputed", **more: object) -> RunResult:
+def run(*cases, level="disputed", **more):
     backend = BackendInfo("onnxruntime", "1.31.1")
-    return RunResult(backend, "edge", level, CORPORA, cases, **more)  # type: ignore[arg-type]
+    return RunResult(backend, "edge", level, CORPORA, cases, **more)
 
 
 TRUNCATED = group(
@@ -129,7 +116,7 @@ WRAPPED = group(
 )  # fmt: skip
 
 
-def all_pass() -> RunResult:
+def all_pass():
     targets = ("float16", "bfloat16", "float8e4m3fn", "uint8", "string")
     return run(
         *(passed(case("onnx.Cast-19", "float32", t)) for t in targets),
@@ -142,7 +129,7 @@ def all_pass() -> RunResult:
     )
 
 
-def failing() -> RunResult:
+def failing():
     specs = ("onnx.Cast-19", "onnx.Cast-21", "onnx.CastLike-21")
     sources, eights = ("float32", "float64"), ("float8e4m3fn", "float8e4m3fnuz")
     truncated = [answered(case(s, "float32", "bfloat16"), TRUNCATED) for s in specs]
@@ -161,7 +148,7 @@ def failing() -> RunResult:
     return run(*truncated, *wrapped, *good, *more)
 
 
-def kinds() -> RunResult:
+def kinds():
     spec = "onnx.Cast-24"
     nan, zero = Example((0x7FC00000,), "<nan>", 0x80), Example((1 << 31,), 0, 0x7F)
     wide = Example((0x3FF0000000000001,), 0x3F800000, 0x3F800001)
@@ -199,7 +186,7 @@ def kinds() -> RunResult:
     )  # fmt: skip
 
 
-def below() -> RunResult:
+def below():
     return run(
         answered(case("onnx.Cast-19", "float32", "bfloat16"), TRUNCATED),
         passed(case("onnx.Cast-19", "float32", "float16")),
@@ -207,11 +194,11 @@ def below() -> RunResult:
     )
 
 
-def interrupted() -> RunResult:
+def interrupted():
     return run(passed(case("onnx.Cast-19", "float32", "float16")), interrupted=True)
 
 
-def nothing() -> RunResult:
+def nothing():
     return run(
         unasked(case("onnx.Cast-19", "float32", "float16"), "unsupported", ""),
         answered(case("onnx.Cast-19", "string", "bool"), group(PARSE, "undefined")),
@@ -225,24 +212,24 @@ AGREED = decision("integers", "every reading agrees", 50, "normative", "output[i
 DIFFER = decision("steps", "readings differ", 38, "disputed", "data = data * scale - shift …")
 
 
-def strip(name: str, shape: tuple[int, ...], *words: Word, first: int = 0) -> Strip:
+def strip(name, shape, *words, first=0):
     return Strip(TypeName(name, FORMATS.get(name)), shape, first, words)
 
 
-def call(types: tuple[str, ...], target: str, *ranks: int) -> Case:
+def call(types, target, *ranks):
     inputs = tuple(map(dtype, types))
     return Case("my.Op-1", "my.Op", 1, inputs, (dtype(target),), (), ranks=ranks)
 
 
-def failed(case: Case, by: Decision, kind: str, example: CallExample) -> CaseResult:
+def failed(case, by, kind, example):
     return answered(case, group(by, "fail", kind, (1, 40), examples=(example,)), checked=41)
 
 
-def scalars(name: str, *words: int) -> tuple[Strip, ...]:
+def scalars(name, *words):
     return tuple(strip(name, (), word) for word in words)
 
 
-def lengths() -> CaseResult:
+def lengths():
     """Too long, and too wide for codes next to values."""
     words = (0x7FFFFFFFFFFFFFF8, 0x7FFFFFFFFFFFFFFA, 0x7FFFFFFFFFFFFFFC)
     return failed(
@@ -255,7 +242,7 @@ def lengths() -> CaseResult:
     )  # fmt: skip
 
 
-def tensors() -> CaseResult:
+def tensors():
     """A tensor next to its input, patterns, and a reading."""
     first, shape = 49, (128,)
     data = strip("float16", shape, 0x9060, 0x8D03, 0x8B80, 0x8500, 0x8046, 0x0500, first=first)
@@ -269,7 +256,7 @@ def tensors() -> CaseResult:
     )  # fmt: skip
 
 
-def outputs() -> CaseResult:
+def outputs():
     wide = (0xFFFFFFFFFFFFFFFF, 0x8000000000000000, 0x7FFFFFFFFFFFFFFF, 2)
     data = strip("int64", (4,), *wide)
     flags = strip("bool", (), 1)
@@ -281,7 +268,7 @@ def outputs() -> CaseResult:
     )  # fmt: skip
 
 
-def calls() -> RunResult:
+def calls():
     three = scalars("uint8", 5, 0, 1)
     of_three = call(("uint8",) * 3, "uint8", 0, 0, 0)
     kinds = [replace(of_three, attributes=(("kind", n),)) for n in range(5)]
@@ -314,11 +301,11 @@ KNOWN_FILE = "ci/known.toml"
 ISSUE = "https://github.com/microsoft/onnxruntime/issues/23456"
 
 
-def excuse(line: int, kind: Tolerance = "known", reason: str = "", issue: str = "") -> Excuse:
+def excuse(line, kind="known", reason="", issue=""):
     return Excuse(kind, reason or "rounds halves up", issue, Place(KNOWN_FILE, line))
 
 
-def excused_by(excuse: Excuse, result: CaseResult) -> CaseResult:
+def excused_by(excuse, result):
     if not result.groups:
         return replace(result, excuse=excuse)
     groups = (
@@ -335,7 +322,7 @@ LOST = group(
 )  # fmt: skip
 
 
-def known() -> RunResult:
+def known():
     first = excuse(12, issue=ISSUE)
     specs = ("onnx.Cast-19", "onnx.Cast-21", "onnx.CastLike-21")
     return run(
@@ -366,7 +353,7 @@ reason = "gives NaN where it overflows"
 """
 
 
-def stale() -> RunResult:
+def stale():
     """Only listed failures, but the list is stale."""
     problems = (
         Problem("stale", Place(KNOWN_FILE, 40), "passes now; remove the entry, 40-48"),
@@ -376,14 +363,14 @@ def stale() -> RunResult:
     return replace(known(), problems=problems)
 
 
-def listed() -> RunResult:
+def listed():
     new = answered(case("onnx.Cast-21", "float32", "float8e4m3fn", saturate=1), WRAPPED)
     both = replace(TRUNCATED, excuse=excuse(12, issue=ISSUE))
     lower = answered(case("onnx.Cast-21", "float64", "float16"), both, replace(WRAPPED, kind="odd"))
     return replace(stale(), cases=(*stale().cases, new, lower), shard=Shard(3, 16, "feed" * 16))
 
 
-def many() -> RunResult:
+def many():
     specs = [f"onnx.Cast-{version}" for version in range(30, 60)]
     found = [
         answered(case(spec, "float32", "bfloat16"), replace(TRUNCATED, kind=f"off by {spec}"))
@@ -412,11 +399,11 @@ CAUSES = (
 )
 
 
-def diagnosed(case: Case, answers: int, *fits: tuple[str, ...]) -> CaseResult:
+def diagnosed(case, answers, *fits):
     return replace(answered(case, TRUNCATED), diagnosis=CaseDiagnosis(answers, 312, fits))
 
 
-def explained() -> RunResult:
+def explained():
     specs, wide = ("onnx.Cast-19", "onnx.Cast-21"), [("truncates",), ("toward-zero",)]
     diagnosis = CaseDiagnosis(44, 40, (), (Near("truncates", 31),))
     other = answered(case("onnx.Cast-21", "float32", "float8e4m3fn"), WRAPPED)
@@ -446,7 +433,7 @@ RUNS = {
 HOSTILE = "</script><img src=x onerror=\"alert('x')\"><!--<script>&\u2028{{ 7*7 }}"
 
 
-def hostile() -> RunResult:
+def hostile():
     """All foreign text is malicious."""
     by = replace(ELSE, rule=HOSTILE, cite=HOSTILE, source=HOSTILE)
     link = Excuse("known", HOSTILE, "javascript:alert('x')", excuse(1).place)

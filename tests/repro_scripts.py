@@ -3,8 +3,6 @@
 import json
 import subprocess
 import sys
-from collections.abc import Sequence
-from pathlib import Path
 
 _MANY = """
 import contextlib, io, json, runpy, sys
@@ -23,7 +21,7 @@ print(json.dumps(done))
 """
 
 
-def run_many(paths: Sequence[Path]) -> list[tuple[int, str]]:
+def run_many(paths):
     done = subprocess.run(
         [sys.executable, "-c", _MANY, *map(str, paths)],
         capture_output=True, text=True, timeout=120, check=False,
@@ -32,7 +30,7 @@ def run_many(paths: Sequence[Path]) -> list[tuple[int, str]]:
     return [(code, said) for code, said in json.loads(done.stdout)]
 
 
-def run_one(path: Path) -> tuple[int, str]:
+def run_one(path):
     done = subprocess.run(
         [sys.executable, str(path)], capture_output=True, text=True, timeout=120, check=False
     )

@@ -1,8 +1,5 @@
 """Runs of two runtimes, and their site."""
 
-from collections.abc import Sequence
-from pathlib import Path
-
 from command import convcheck
 from report_runs import (
     CAUSES,
@@ -21,7 +18,7 @@ from report_runs import (
 )
 
 from convcheck.documents.encode import text
-from convcheck.judge.result import BackendInfo, CaseResult, RunResult
+from convcheck.judge.result import BackendInfo
 from convcheck.records import replace
 
 HALF, BRAIN, EIGHT, BOOL = (
@@ -31,7 +28,7 @@ HALF, BRAIN, EIGHT, BOOL = (
 )  # fmt: skip
 
 
-def release(version: str, *cases: CaseResult, name: str = "onnxruntime") -> RunResult:
+def release(version, *cases, name="onnxruntime"):
     """Make the run of a release, with a built-in backend's name."""
     backend = BackendInfo("ort", f"{name} {version}, CPU, 1 thread", "ort")
     return replace(run(*cases, causes=CAUSES), backend=backend)
@@ -43,7 +40,7 @@ WRAPS = answered(EIGHT, WRAPPED)
 FITS = answered(EIGHT, group(TABLE, "pass", counts=(980, 980)))
 FREE = answered(BOOL, group(PARSE, "undefined"))
 RIGHT = passed(BRAIN), passed(HALF)
-SITE: Sequence[RunResult] = (
+SITE = (
     release("1.2.0", *RIGHT, LACKS, FREE),
     release("1.10.0", TRUNCATES, passed(HALF), WRAPS, FREE),
     release("1.9.0", TRUNCATES, passed(HALF), LACKS, FREE),
@@ -53,12 +50,12 @@ SITE: Sequence[RunResult] = (
 )
 
 
-def whole_calls() -> RunResult:
+def whole_calls():
     died = unasked(case("onnx.Cast-21", "bool", "int4"), "crashed", "SIGSEGV")
     return replace(calls(), backend=BackendInfo("mine", "7"), cases=(*calls().cases, died))
 
 
-def build_site(folder: Path, runs: Sequence[RunResult]) -> Path:
+def build_site(folder, runs):
     files = []
     for i, result in enumerate(runs):
         files.append(folder / f"{i}.json")
@@ -69,10 +66,10 @@ def build_site(folder: Path, runs: Sequence[RunResult]) -> Path:
     return site
 
 
-def harmful() -> RunResult:
+def harmful():
     cases = tuple(replace(one, case=replace(one.case, attributes=())) for one in hostile().cases)
     return replace(hostile(), cases=cases, environment=None)
 
 
-def whole_site(folder: Path) -> Path:
+def whole_site(folder):
     return build_site(folder, (*SITE, whole_calls(), harmful()))

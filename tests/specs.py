@@ -1,12 +1,9 @@
 """Small spec files for the tests: a good one, and edits that break it."""
 
-from pathlib import Path
-
 import pytest
 
 from convcheck.errors import SpecError
 from convcheck.rules.load import load
-from convcheck.semantics.body.table_lint import Diagnostic
 from convcheck.semantics.lint import lint_spec
 
 HEAD = """\
@@ -21,7 +18,7 @@ types:
 """
 
 
-def head(sources: str, targets: str) -> str:
+def head(sources, targets):
     """Return the head of a spec from some types, 'float32, int8', to some."""
     return f"{HEAD}  T: [{sources}]\n  U: [{targets}]\n"
 
@@ -69,21 +66,21 @@ examples:
 )
 
 
-def wrapping() -> str:
+def wrapping():
     table = GOOD[: GOOD.index("examples:")].replace("round: toward-zero", "round: nearest-even")
     for line, end in (("> max", "+max"), ("< min", "min")):
         table = table.replace(f'      "x {line}": {end}\n', "", 1)
     return table
 
 
-def write_spec(folder: Path, text: str = GOOD, name: str = "convert-1") -> Path:
+def write_spec(folder, text=GOOD, name="convert-1"):
     """Write a spec file into a new folder, and return the folder."""
     folder.mkdir(exist_ok=True)
     (folder / f"{name}.yaml").write_text(text, encoding="utf-8")
     return folder
 
 
-def slip(folder: Path) -> SpecError:
+def slip(folder):
     """Return the error of a folder that cannot be loaded. Every fault has a place."""
     with pytest.raises(SpecError) as caught:
         load([folder])
@@ -91,6 +88,6 @@ def slip(folder: Path) -> SpecError:
     return caught.value
 
 
-def findings(folder: Path, spec: str = "acme.Convert-1") -> list[Diagnostic]:
+def findings(folder, spec="acme.Convert-1"):
     catalog = load([folder])
     return lint_spec(catalog.specs[spec]).diagnostics

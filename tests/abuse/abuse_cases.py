@@ -4,10 +4,8 @@ import os
 import shlex
 import shutil
 from dataclasses import dataclass
-from pathlib import Path
-from typing import IO
 
-from command import Done, convcheck
+from command import convcheck
 
 ONE = "onnx.Cast-21 --from bool --to float32"
 RUN = f"run --backend reference {ONE}"
@@ -23,11 +21,11 @@ class Abuse:
     #: The only files that the command may create.
     written: tuple[str, ...] = ()
 
-    def __str__(self) -> str:
+    def __str__(self):
         return self.command
 
 
-def check_abuse(case: Abuse, folder: Path, stdout: IO[str] | None = None) -> Done:
+def check_abuse(case, folder, stdout=None):
     """Run a command line and check its end. No existing file changes, and none is half-written."""
     before = contents(folder)
     done = convcheck(*shlex.split(case.command), cwd=folder, stdout=stdout)
@@ -41,7 +39,7 @@ def check_abuse(case: Abuse, folder: Path, stdout: IO[str] | None = None) -> Don
     return done
 
 
-def contents(folder: Path) -> dict[str, bytes]:
+def contents(folder):
     return {
         str(path.relative_to(folder)): os.fsencode(path.readlink())
         if path.is_symlink()
@@ -51,6 +49,6 @@ def contents(folder: Path) -> dict[str, bytes]:
     }
 
 
-def copied(prepared: Path, folder: Path) -> Path:
+def copied(prepared, folder):
     shutil.copytree(prepared, folder, dirs_exist_ok=True, symlinks=True)
     return folder

@@ -1,7 +1,5 @@
 """Files for the abuse cases: a report, its shards, lists, links to them."""
 
-from pathlib import Path
-
 import pytest
 from abuse_cases import ONE, RUN, copied
 from command import convcheck
@@ -10,7 +8,7 @@ WRONG = "planted.rounding_backends:Truncating"
 
 
 @pytest.fixture(scope="session")
-def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def prepared(tmp_path_factory):
     folder = tmp_path_factory.mktemp("prepared")
     failing = ("--backend", WRONG, "onnx.Cast-21", "--from", "float16", "--to", "bfloat16")
     for words in (
@@ -32,7 +30,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def folder(prepared: Path, tmp_path: Path) -> Path:
+def folder(prepared, tmp_path):
     found = copied(prepared, tmp_path)
     (found / "hard.json").unlink()
     (found / "hard.json").hardlink_to(found / "r.json")

@@ -3,7 +3,6 @@ import sys
 import tempfile
 import time
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 from command import convcheck, report_at, told
@@ -58,9 +57,7 @@ ASKED_OF = [
 @pytest.mark.parametrize(
     ("where", "fault"), ASKED_OF, ids=lambda one: one.backend if isinstance(one, Fault) else one[:7]
 )
-def test_a_fault_of_a_backend_is_in_the_report_and_nowhere_else(
-    where: str, fault: Fault, tmp_path: Path
-) -> None:
+def test_a_fault_of_a_backend_is_in_the_report_and_nowhere_else(where, fault, tmp_path):
     report = tmp_path / "r.json"
     done = convcheck("run", "--backend", f"{where}{fault.backend}", *ASKED, "-o", str(report))
     assert done.returncode == fault.code, done.stderr
@@ -90,7 +87,7 @@ LONG = (
 
 
 @pytest.mark.parametrize("fault", LONG, ids=lambda fault: fault.backend[-12:])
-def test_what_is_said_at_length_is_cut_in_every_format(fault: Fault, tmp_path: Path) -> None:
+def test_what_is_said_at_length_is_cut_in_every_format(fault, tmp_path):
     reports = [tmp_path / name for name in ("r.json", "r.md", "r.html", "r.xml")]
     done = convcheck(
         "run", "--backend", fault.backend, *TO_TEXT, "--consistency",
@@ -108,7 +105,7 @@ def test_what_is_said_at_length_is_cut_in_every_format(fault: Fault, tmp_path: P
 @pytest.mark.parametrize(("command", "what", "code"), [
     ("run", "hello", 4), ("backend probe", "hello", 1), ("backend probe", "type", 1)
 ])  # fmt: skip
-def test_a_long_greeting_is_cut(command: str, what: str, code: int) -> None:
+def test_a_long_greeting_is_cut(command, what, code):
     done = convcheck(*command.split(), "--backend", f"{PROGRAM} {what}", *TO_TEXT[:1])
     assert done.returncode == code, done.stdout + done.stderr
     assert "…" in done.stdout + done.stderr
@@ -121,9 +118,7 @@ BEYOND = {"Honest": "fail", "LowersLimits": "fail", "LowersRecursion": "fail",
 
 
 @pytest.mark.parametrize("backend", BEYOND)
-def test_a_backend_does_not_reach_beyond_its_case(
-    backend: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_backend_does_not_reach_beyond_its_case(backend, tmp_path, monkeypatch):
     folder, report = tmp_path / "temporary", tmp_path / "r.json"
     folder.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
@@ -143,7 +138,7 @@ LEFT = {"LeavesProcesses": 1, "LeavesAndDies": 1, "LeavesAndHangs": 1, "LeavesAn
 
 
 @pytest.mark.parametrize("backend", LEFT)
-def test_nothing_that_a_backend_starts_outlives_the_run(backend: str, tmp_path: Path) -> None:
+def test_nothing_that_a_backend_starts_outlives_the_run(backend, tmp_path):
     left, began = tmp_path / "left", time.monotonic()
     done = convcheck(
         "run", "--backend", f"{PLANTED}:{backend}", *ASKED, "--timeout", "1",
@@ -163,7 +158,7 @@ SLOW = {
 
 
 @pytest.mark.parametrize("backend", SLOW, ids=["in-time", "byte-by-byte"])
-def test_a_case_has_no_more_than_its_time(backend: str, tmp_path: Path) -> None:
+def test_a_case_has_no_more_than_its_time(backend, tmp_path):
     report, began = tmp_path / "r.json", time.monotonic()
     done = convcheck(
         "run", "--backend", backend, "onnx.Cast-21", "--from", "float16", "--to", "float32",
@@ -178,7 +173,7 @@ def test_a_case_has_no_more_than_its_time(backend: str, tmp_path: Path) -> None:
     assert SLOW[backend] in said
 
 
-def test_the_rest_of_a_message_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_rest_of_a_message_is_not_waited_for(monkeypatch):
     monkeypatch.setattr("convcheck.pool.process.GOING_ON", 1)
     done = convcheck("run", "--backend", f"{PLANTED}:BeginsAMessage", *ASKED)
     assert done.returncode == 1, done.stderr

@@ -1,5 +1,3 @@
-from pathlib import Path
-
 import pytest
 from command import convcheck
 
@@ -19,15 +17,15 @@ LINES = (
 
 
 @pytest.mark.parametrize(("line", "code", "said"), LINES, ids=lambda value: str(value)[:60])
-def test_a_bad_option_is_one_error(line: str, code: int, said: str, tmp_path: Path) -> None:
+def test_a_bad_option_is_one_error(line, code, said, tmp_path):
     done = convcheck(*line.split())
     assert done.returncode == code, done.stderr[-2000:]
     assert said in done.stdout + done.stderr
     assert "fault of convcheck" not in done.stderr
 
 
-def test_a_command_that_is_ended_from_within_is_no_success(monkeypatch: pytest.MonkeyPatch) -> None:
-    def ends(*arguments: object) -> None:
+def test_a_command_that_is_ended_from_within_is_no_success(monkeypatch):
+    def ends(*arguments):
         raise SystemExit(0)
 
     monkeypatch.setattr("convcheck.cli.read.show_command", ends)

@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -52,7 +51,7 @@ OTHERS = [
 
 
 @pytest.fixture
-def odd(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def odd(folder, tmp_path_factory):
     (folder / "odd" / "export").mkdir(parents=True)
     for name in ("fifo", "odd/MANIFEST.json", "odd/export/convcheck-export.json"):
         os.mkfifo(folder / name)
@@ -64,7 +63,7 @@ def odd(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def _no_waiting() -> Iterator[None]:
+def _no_waiting():
     before = signal.signal(signal.SIGALRM, _woken)
     signal.alarm(180)
     try:
@@ -74,16 +73,16 @@ def _no_waiting() -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def _woken(number: int, frame: object) -> None:
+def _woken(number, frame):
     raise AssertionError("it waited")
 
 
 @pytest.mark.parametrize("case", [*FILES, *OTHERS], ids=str)
-def test_what_is_no_file_is_not_read(case: Abuse, odd: Path) -> None:
+def test_what_is_no_file_is_not_read(case, odd):
     assert check_abuse(case, odd).stdout == ""
 
 
-def test_stdin_without_an_end() -> None:
+def test_stdin_without_an_end():
     with open("/dev/zero", "rb") as endless:
         done = subprocess.run(
             [sys.executable, "-m", "convcheck", "run", "--backend", "answers:-", CASE],
@@ -113,7 +112,7 @@ TEXTS = [
 ]
 
 
-def check_specs(folder: Path, said: str) -> None:
+def check_specs(folder, said):
     """Check that a run with a folder of specs ends with one error."""
     done = convcheck("show", "specs", "--specs", folder)
     assert (done.returncode, done.stdout) == (2, ""), done.stderr[-2000:]
@@ -123,16 +122,14 @@ def check_specs(folder: Path, said: str) -> None:
 
 @pytest.mark.parametrize("name", ["odd.yaml", "dtypes.yaml"])
 @pytest.mark.parametrize(("text", "line", "said"), TEXTS, ids=[row[0][:12] for row in TEXTS])
-def test_what_is_nested_is_read_so_deep_and_no_deeper(
-    text: str, line: int, said: str, name: str, tmp_path: Path
-) -> None:
+def test_what_is_nested_is_read_so_deep_and_no_deeper(text, line, said, name, tmp_path):
     (tmp_path / name).write_text(text)
     check_specs(tmp_path, f"{name}:{line}: {said}")
 
 
 @pytest.mark.parametrize("name", ["odd.yaml", "dtypes.yaml"])
 @pytest.mark.parametrize("how", ["fifo", "device", "folder", "large"])
-def test_a_spec_that_is_no_file(how: str, name: str, tmp_path: Path) -> None:
+def test_a_spec_that_is_no_file(how, name, tmp_path):
     path = tmp_path / name
     said = "it is a pipe or a device, not a file"
     if how == "fifo":
@@ -162,15 +159,13 @@ BOUNDS = [
 
 
 @pytest.mark.parametrize(("old", "new", "said"), BOUNDS, ids=[row[1][:20] for row in BOUNDS])
-def test_the_parameters_of_a_format_have_bounds(
-    old: str, new: str, said: str, tmp_path: Path
-) -> None:
+def test_the_parameters_of_a_format_have_bounds(old, new, said, tmp_path):
     (tmp_path / "dtypes.yaml").write_text(f"floats:\n  wide: {TYPE.replace(old, new)}\n")
     assert f"{tmp_path.name}/dtypes.yaml:2: {said}" in refused("show", "types", "--specs", tmp_path)
 
 
 @pytest.mark.parametrize("bias", [-2047, 2047])
-def test_at_the_bounds_they_are_converted(bias: int, tmp_path: Path) -> None:
+def test_at_the_bounds_they_are_converted(bias, tmp_path):
     specs = Path(shutil.copytree(SPECS, tmp_path / "specs"))
     path = specs / "dtypes.yaml"
     path.write_text(path.read_text().replace("bias: 3", f"bias: {bias}"))
@@ -183,7 +178,7 @@ def test_at_the_bounds_they_are_converted(bias: int, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["MANIFEST.json", "acme/Convert/float16.json"])
-def test_a_pipe_in_the_place_of_vectors(name: str, tmp_path: Path) -> None:
+def test_a_pipe_in_the_place_of_vectors(name, tmp_path):
     specs = Path(shutil.copytree(SPECS, tmp_path / "specs"))
     path = specs / "vectors" / name
     asked = ("acme.*", "--specs", specs)
@@ -195,7 +190,7 @@ def test_a_pipe_in_the_place_of_vectors(name: str, tmp_path: Path) -> None:
     assert f"{path}: vector file: cannot be read: it is a pipe or a device" in done.stderr
 
 
-def chain(folder: Path, length: int) -> None:
+def chain(folder, length):
     first = (SPECS / "convert-1.yaml").read_text().partition("examples:")[0]
     (folder / "convert-1.yaml").write_text(first)
     (folder / "dtypes.yaml").write_text((SPECS / "dtypes.yaml").read_text())
@@ -205,7 +200,7 @@ def chain(folder: Path, length: int) -> None:
         )
 
 
-def test_a_chain_of_specs_is_so_long_and_no_longer(tmp_path: Path) -> None:
+def test_a_chain_of_specs_is_so_long_and_no_longer(tmp_path):
     chain(tmp_path, 101)
     done = convcheck("show", "acme.Convert-101", "--specs", tmp_path)
     assert done.returncode == 0, done.stderr
@@ -213,18 +208,12 @@ def test_a_chain_of_specs_is_so_long_and_no_longer(tmp_path: Path) -> None:
     check_specs(tmp_path, "convert-102.yaml:3: it extends a chain of more than 100 files")
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        RUN,
-        f"explain {CASE} 1 --backend reference",
-        f"backend probe --backend 'process:{sys.executable} {KERNELS / 'cast.py'}' onnx.Cast-21",
-    ],
-    ids=["run", "explain", "probe"],
-)
-def test_no_temporary_folder_is_needed(
-    command: str, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("command", [
+    RUN,
+    f"explain {CASE} 1 --backend reference",
+    f"backend probe --backend 'process:{sys.executable} {KERNELS / 'cast.py'}' onnx.Cast-21",
+], ids=["run", "explain", "probe"])  # fmt: skip
+def test_no_temporary_folder_is_needed(command, folder, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", "/proc/no-such-folder")
     check_abuse(Abuse(command, 0, ""), folder)
 
@@ -235,9 +224,9 @@ UNUSABLE = [(2, "", "No such file or directory"), (74, "full", "No space left on
 @pytest.mark.parametrize(("code", "how", "said"), UNUSABLE, ids=["missing", "full"])
 @pytest.mark.parametrize("command", [RUN, f"explain {CASE} 1 --backend reference"])
 def test_where_files_are_not_in_memory_it_has_to_be_usable(
-    command: str, code: int, how: str, said: str, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def full(**settings: object) -> None:
+    command, code, how, said, folder, monkeypatch
+):
+    def full(**settings):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.delattr(os, "memfd_create")

@@ -1,5 +1,4 @@
 import re
-from pathlib import Path
 
 import pytest
 from command import convcheck
@@ -39,7 +38,7 @@ RUNS = [
 
 
 @pytest.mark.parametrize("words", RUNS, ids=lambda words: repr(words[:6]))
-def test_nothing_from_outside_is_obeyed(words: tuple[str, ...], tmp_path: Path) -> None:
+def test_nothing_from_outside_is_obeyed(words, tmp_path):
     done = convcheck(*words, cwd=tmp_path)
     assert done.stdout + done.stderr
     assert OBEYED.findall(done.stdout) == []
@@ -47,14 +46,14 @@ def test_nothing_from_outside_is_obeyed(words: tuple[str, ...], tmp_path: Path) 
     assert "Traceback" not in done.stderr
 
 
-def test_files_have_nothing_that_is_obeyed_when_they_are_shown(tmp_path: Path) -> None:
+def test_files_have_nothing_that_is_obeyed_when_they_are_shown(tmp_path):
     options = (word for name in FORMATS for word in ("-o", f"{name}:{name}"))
     convcheck("run", "--backend", BACKEND, *ONE, *options, cwd=tmp_path)
     for name in FORMATS:
         assert OBEYED.findall((tmp_path / name).read_text()) == [], name
 
 
-def test_a_spec_of_ones_own(tmp_path: Path) -> None:
+def test_a_spec_of_ones_own(tmp_path):
     (tmp_path / "a\x1b[31m-1.yaml").write_text('op: "::error::x"\nversion: 1\n"##[x]\\e[0m": 1\n')
     done = convcheck("show", "specs", "--specs", tmp_path)
     assert done.returncode == 2
@@ -62,7 +61,7 @@ def test_a_spec_of_ones_own(tmp_path: Path) -> None:
     assert "\\x1b[31m" in done.stderr
 
 
-def test_what_is_obeyed() -> None:
+def test_what_is_obeyed():
     assert visible("a\x1b[1m\r\nb\u202e") == "a\\x1b[1m\\x0d\nb\\u202e"
     assert no_commands("::error::\n \t::x\na ::b ##[x] ##vso[y] ## [") == (
         ": :error::\n \t: :x\na ::b # #[x] # #vso[y] ## ["

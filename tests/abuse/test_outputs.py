@@ -3,9 +3,6 @@ import resource
 import stat
 import subprocess
 import sys
-from collections.abc import Iterator
-from pathlib import Path
-from typing import IO
 
 import pytest
 from abuse_cases import ONE, RUN, Abuse, check_abuse, contents
@@ -37,9 +34,7 @@ REFUSED = [
     Abuse("diff r.json failing.json -o ./failing.json", 2, "would overwrite NEW"),
     Abuse("known link.json r.json", 2, "already exists"),
     Abuse(
-        f"run --backend answers:answers {CASE} -o jsonl:answers",
-        2,
-        "would overwrite the answers",
+        f"run --backend answers:answers {CASE} -o jsonl:answers", 2, "would overwrite the answers"
     ),
     Abuse(f"repro {CASE} --report r.json --out r.json", 2, "--out would overwrite --report"),
     Abuse(f"run --open --backend reference {ONE} --resume x -o jsonl:x.1", 2, "go to one file"),
@@ -57,7 +52,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize("case", REFUSED, ids=str)
-def test_refused_before_anything_is_asked(case: Abuse, folder: Path) -> None:
+def test_refused_before_anything_is_asked(case, folder):
     assert check_abuse(case, folder).stdout == ""
 
 
@@ -70,7 +65,7 @@ WRITTEN = [
 
 
 @pytest.mark.parametrize("case", WRITTEN, ids=str)
-def test_what_is_well(case: Abuse, folder: Path) -> None:
+def test_what_is_well(case, folder):
     check_abuse(case, folder)
 
 
@@ -94,13 +89,13 @@ PRINTING = [
 
 
 @pytest.fixture
-def full() -> Iterator[IO[str]]:
+def full():
     with open("/dev/full", "w", encoding="utf-8") as stream:
         yield stream
 
 
 @pytest.fixture
-def closed() -> Iterator[IO[str]]:
+def closed():
     reading, writing = os.pipe()
     os.close(reading)
     with os.fdopen(writing, "w", encoding="utf-8") as stream:
@@ -108,20 +103,16 @@ def closed() -> Iterator[IO[str]]:
 
 
 @pytest.mark.parametrize(("command", "written"), PRINTING, ids=[row[0] for row in PRINTING])
-def test_a_full_device_on_stdout(
-    command: str, written: tuple[str, ...], folder: Path, full: IO[str]
-) -> None:
+def test_a_full_device_on_stdout(command, written, folder, full):
     check_abuse(Abuse(command, 74, "No space left on device", written), folder, full)
 
 
 @pytest.mark.parametrize(("command", "written"), PRINTING, ids=[row[0] for row in PRINTING])
-def test_nobody_reads_stdout(
-    command: str, written: tuple[str, ...], folder: Path, closed: IO[str]
-) -> None:
+def test_nobody_reads_stdout(command, written, folder, closed):
     check_abuse(Abuse(command, 141, "", written), folder, closed)
 
 
-def test_a_pipe_is_closed_while_the_report_is_written(folder: Path) -> None:
+def test_a_pipe_is_closed_while_the_report_is_written(folder):
     command = f"'{sys.executable}' -m convcheck {RUN} -o jsonl:x | true; exit ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", command], cwd=folder, capture_output=True, check=False)
     assert (done.returncode, done.stderr) == (141, b"")
@@ -142,12 +133,12 @@ FULL = [
 
 
 @pytest.mark.parametrize("case", FULL, ids=str)
-def test_one_report_cannot_be_written(case: Abuse, folder: Path) -> None:
+def test_one_report_cannot_be_written(case, folder):
     check_abuse(case, folder)
 
 
 @pytest.mark.parametrize(("umask", "mode"), [(0o077, 0o600), (0o022, 0o644), (0o002, 0o664)])
-def test_file_modes_follow_the_umask(umask: int, mode: int, folder: Path) -> None:
+def test_file_modes_follow_the_umask(umask, mode, folder):
     before = os.umask(umask)
     try:
         assert convcheck("report", "r.json", "-o", "jsonl:x", cwd=folder).returncode == 0
@@ -166,7 +157,7 @@ LIMITS = [
     ("limit", "most", "command", "code", "said"), [row[1:] for row in LIMITS],
     ids=[row[0] for row in LIMITS],
 )  # fmt: skip
-def test_limits(limit: int, most: int, command: str, code: int, said: str, folder: Path) -> None:
+def test_limits(limit, most, command, code, said, folder):
     before = contents(folder)
     done = subprocess.run(
         [sys.executable, "-m", "convcheck", *command.split()], cwd=folder, capture_output=True,
@@ -179,7 +170,7 @@ def test_limits(limit: int, most: int, command: str, code: int, said: str, folde
     assert contents(folder) == before
 
 
-def test_the_working_folder_is_gone(tmp_path: Path) -> None:
+def test_the_working_folder_is_gone(tmp_path):
     shell = f"mkdir gone && cd gone && rmdir ../gone && '{sys.executable}' -m convcheck show types"
     done = subprocess.run(
         ["bash", "-c", shell], cwd=tmp_path, capture_output=True, text=True, check=False,

@@ -1,5 +1,3 @@
-from typing import Any
-
 import numpy as np
 import pytest
 from catalogue import CATALOG
@@ -9,25 +7,23 @@ from planted.asking import INT8, INT32, Log, case_of, vectors_of
 from convcheck.ask.again_elements import ElementsAgain
 from convcheck.ask.elements import ask
 from convcheck.backends.onnx.runtime import OnnxRuntime
-from convcheck.backends.protocol import Backend
 from convcheck.backends.torch import Torch
 from convcheck.errors import UsageError
 from convcheck.judge.answers import AGAIN, CHUNK, EVERYWHERE, PLACEMENTS, Avoid, Fault
-from convcheck.judge.result import Group, case_verdict, gates
+from convcheck.judge.result import case_verdict, gates
 from convcheck.records import replace
 from convcheck.rules.cases import cases
 from convcheck.semantics.expected import EXACT, UNDEFINED
-from convcheck.vectors.model import VectorSet
 
 
-def vectors(count: int = 120, undefined: int = 100, dtype: Any = INT8) -> VectorSet:
+def vectors(count=120, undefined=100, dtype=INT8):
     """Codes from 0 on. Those from `undefined` on have no expected value."""
     patterns = [EXACT if i < undefined else UNDEFINED for i in range(count)]
     case = case_of(dtype, dtype)
     return vectors_of(case, range(count), patterns, np.arange(count).astype(dtype.format.storage))
 
 
-def found(backend: Backend, of: VectorSet | None = None) -> tuple[Group, ...]:
+def found(backend, of=None):
     of = of or vectors()
     log = Log()
     groups = ElementsAgain(of, ask(backend, of, log, {}), backend, log).groups()
@@ -35,17 +31,17 @@ def found(backend: Backend, of: VectorSet | None = None) -> tuple[Group, ...]:
     return groups
 
 
-def test_what_is_always_the_same_has_no_finding() -> None:
+def test_what_is_always_the_same_has_no_finding():
     assert found(inconsistent.Steady()) == ()
     assert found(inconsistent.Steady(), vectors(CHUNK + 5000, CHUNK, INT32)) == ()
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4, 16, 17, 34, 66])
-def test_small_sets_can_be_asked_in_other_ways(count: int) -> None:
+def test_small_sets_can_be_asked_in_other_ways(count):
     assert found(inconsistent.Steady(), vectors(count)) == ()
 
 
-def test_what_is_random_is_hardly_laid_to_a_way() -> None:
+def test_what_is_random_is_hardly_laid_to_a_way():
     """A random answer may be right twice by chance."""
     groups = found(inconsistent.ByChance())
     counts = {group.kind: group.count for group in groups}
@@ -55,20 +51,17 @@ def test_what_is_random_is_hardly_laid_to_a_way() -> None:
 LENGTH, POSITION, LUCK = "length-dependent", "position-dependent", "differs from call to call"
 
 
-@pytest.mark.parametrize(
-    ("name", "kinds"),
-    [
-        ("OddTail", {POSITION, LENGTH}),
-        ("UndefinedByPlace", {LENGTH}),
-        ("ByThreads", {"threads-dependent"}),
-        ("ByOptimisation", {"optimisation-dependent"}),
-        ("ByAlignment", {"alignment-dependent"}),
-        ("ByLuck", {LUCK}),  # a difference on repetition is not attributed to the placement
-        ("LuckInPieces", {LUCK}),
-        ("RefusesPieces", {f"{LENGTH}: refused"}),
-    ],
-)
-def test_what_depends_on_something_fails_at_every_level(name: str, kinds: set[str]) -> None:
+@pytest.mark.parametrize(("name", "kinds"), [
+    ("OddTail", {POSITION, LENGTH}),
+    ("UndefinedByPlace", {LENGTH}),
+    ("ByThreads", {"threads-dependent"}),
+    ("ByOptimisation", {"optimisation-dependent"}),
+    ("ByAlignment", {"alignment-dependent"}),
+    ("ByLuck", {LUCK}),  # a difference on repetition is not attributed to the placement
+    ("LuckInPieces", {LUCK}),
+    ("RefusesPieces", {f"{LENGTH}: refused"}),
+])  # fmt: skip
+def test_what_depends_on_something_fails_at_every_level(name, kinds):
     groups = found(getattr(inconsistent, name)())
     assert {group.kind for group in groups} == kinds
     assert all(gates(group, "normative") for group in groups)
@@ -81,21 +74,21 @@ def test_what_depends_on_something_fails_at_every_level(name: str, kinds: set[st
         assert (group.placement or "once more") in shown.message
 
 
-def test_the_undefined_answers_that_depend_on_the_place_are_counted() -> None:
+def test_the_undefined_answers_that_depend_on_the_place_are_counted():
     [pieces] = [g for g in found(inconsistent.UndefinedByPlace()) if g.kind == LENGTH]
     assert (pieces.count, pieces.ranges) == (20, ((100, 119),))
     other = found(inconsistent.UndefinedByPlace(), vectors(121, 100))
     assert {group.kind for group in other} == {POSITION, LENGTH}
 
 
-def test_a_backend_that_asks_to_be_replaced_is_asked_no_more() -> None:
+def test_a_backend_that_asks_to_be_replaced_is_asked_no_more():
     backend, of = inconsistent.Spoils(), vectors(40)
     answers = ask(inconsistent.Steady(), of, Log(), {})
     assert ElementsAgain(of, answers, backend, Log()).groups() == ()
     assert backend.calls == 4
 
 
-def test_in_a_large_set_each_row_has_its_share() -> None:
+def test_in_a_large_set_each_row_has_its_share():
     of = vectors(2 * CHUNK, 2 * CHUNK - 10, INT32)
     rows = np.zeros(len(of), np.int16)
     rows[-10:] = 1
@@ -111,7 +104,7 @@ def test_in_a_large_set_each_row_has_its_share() -> None:
     assert all(index.size <= CHUNK for _, index in log.calls)
 
 
-def test_what_killed_a_worker_is_avoided() -> None:
+def test_what_killed_a_worker_is_avoided():
     of, log = vectors(), Log()
     backend = inconsistent.OddTail()
     answers = ask(backend, of, Log(), {})
@@ -125,7 +118,7 @@ def test_what_killed_a_worker_is_avoided() -> None:
     assert ElementsAgain(of, answers, backend, log, given_up).groups() == ()
 
 
-def test_onnx_runtime_takes_its_options() -> None:
+def test_onnx_runtime_takes_its_options():
     backend = OnnxRuntime()
     other = backend.configured({"threads": "2", "optimisation": "all"})
     assert backend.version.endswith("optimisation off, 1 thread")
@@ -137,7 +130,7 @@ def test_onnx_runtime_takes_its_options() -> None:
         backend.configured({"threads": "3"})
 
 
-def test_torch_takes_threads() -> None:
+def test_torch_takes_threads():
     import torch
 
     backend = Torch()

@@ -8,53 +8,43 @@ from planted.counting import LONG, Corpus, case
 from convcheck.ask.again_calls import CallsAgain
 from convcheck.ask.elements import ask_calls
 from convcheck.ask.jobs import Job
-from convcheck.backends.protocol import LIMIT_VARIABLE, Backend
+from convcheck.backends.protocol import LIMIT_VARIABLE
 from convcheck.judge.answers import AGAIN, EVERYWHERE, Avoid, Fault
-from convcheck.judge.result import (
-    BackendInfo,
-    CallExample,
-    CaseResult,
-    Group,
-    case_verdict,
-    gates,
-)
+from convcheck.judge.result import BackendInfo, case_verdict, gates
 from convcheck.judge.tally import finish_whole
 from convcheck.pool.lane import Reported
 from convcheck.pool.local import locally
 from convcheck.pool.messages import Setup
 from convcheck.records import replace
 from convcheck.semantics.expected import UNDEFINED, CallReading
-from convcheck.vectors.model import CallSet
 
 LUCK = "differs from call to call"
 
 
-def calls(shape: tuple[int, ...] = ()) -> CallSet:
+def calls(shape=()):
     """The lengths 0 to 11. Each expects as many elements."""
     found = Corpus().vectors(case(1))
     return replace(found, calls=tuple((call[0].reshape(shape),) for call in found.calls))
 
 
-def undefined() -> CallSet:
+def undefined():
     found = calls()
     free = (CallReading("", pattern=UNDEFINED),)
     return replace(found, expected=tuple(replace(e, readings=free) for e in found.expected))
 
 
-def found(
-    backend: Backend, of: CallSet | None = None, avoid: Avoid | None = None, log: Log | None = None
-) -> tuple[Group, ...]:
+def found(backend, of=None, avoid=None, log=None):
     of = of or calls()
     answers = ask_calls(backend, of, Log(), {})
     return CallsAgain(of, answers, backend, log or Log(), avoid).groups()
 
 
-def example(group: Group) -> CallExample:
+def example(group):
     (shown,) = group.examples
     return shown
 
 
-def test_what_is_always_the_same_has_no_finding() -> None:
+def test_what_is_always_the_same_has_no_finding():
     log = Log()
     assert found(inconsistent.SteadyCaller(), log=log) == ()
     backwards = [[i] for i in range(LONG - 1, -1, -1)]
@@ -66,7 +56,7 @@ def test_what_is_always_the_same_has_no_finding() -> None:
 
 
 @pytest.mark.parametrize("of", [calls(), undefined()], ids=["normative", "undefined"])
-def test_what_the_last_call_left_is_found_with_both_answers(of: CallSet) -> None:
+def test_what_the_last_call_left_is_found_with_both_answers(of):
     (group,) = found(inconsistent.Leftover(), of)
     assert (group.verdict, group.kind, group.placement) == (
         "inconsistent", "order-dependent", "in reverse order",
@@ -84,20 +74,15 @@ def test_what_the_last_call_left_is_found_with_both_answers(of: CallSet) -> None
 REVERSED, SINGLE = "order-dependent", calls((1,))
 
 
-@pytest.mark.parametrize(
-    ("name", "of", "kind", "count", "message"),
-    [
-        ("KeepsTheLast", calls(), REVERSED, 1, "gives int8 [4], in reverse order gives int8 [6]"),
-        ("CallsByThreads", calls(), "threads-dependent", 2, "0x0a in element 10, threads 4 gives"),
-        ("CallsByAlignment", SINGLE, "alignment-dependent", LONG - 1, "1 element into it gives"),
-        ("RefusesOptimised", calls(), "optimisation-dependent: refused", 1, "gives nothing: not"),
-        ("RefusesAgain", calls(), f"{LUCK}: refused", 1, "asked again gives nothing"),
-        ("HugeAgain", calls(), LUCK, 1, "asked again gives int8 [1099511627776]"),
-    ],
-)
-def test_what_depends_on_something_is_found(
-    name: str, of: CallSet, kind: str, count: int, message: str
-) -> None:
+@pytest.mark.parametrize(("name", "of", "kind", "count", "message"), [
+    ("KeepsTheLast", calls(), REVERSED, 1, "gives int8 [4], in reverse order gives int8 [6]"),
+    ("CallsByThreads", calls(), "threads-dependent", 2, "0x0a in element 10, threads 4 gives"),
+    ("CallsByAlignment", SINGLE, "alignment-dependent", LONG - 1, "1 element into it gives"),
+    ("RefusesOptimised", calls(), "optimisation-dependent: refused", 1, "gives nothing: not"),
+    ("RefusesAgain", calls(), f"{LUCK}: refused", 1, "asked again gives nothing"),
+    ("HugeAgain", calls(), LUCK, 1, "asked again gives int8 [1099511627776]"),
+])  # fmt: skip
+def test_what_depends_on_something_is_found(name, of, kind, count, message):
     (group,) = found(getattr(inconsistent, name)(), of)
     assert (group.kind, group.count) == (kind, count)
     assert message in example(group).message
@@ -105,20 +90,20 @@ def test_what_depends_on_something_is_found(
 
 
 @pytest.mark.parametrize("name", ["CallsByLuck", "CallsByChance", "FirstOfAll"])
-def test_what_is_not_the_same_twice_is_not_laid_to_the_order(name: str) -> None:
+def test_what_is_not_the_same_twice_is_not_laid_to_the_order(name):
     groups = found(getattr(inconsistent, name)())
     assert {g.kind for g in groups if g.kind != LUCK} == set()
     assert groups
 
 
-def test_one_call_has_no_order() -> None:
+def test_one_call_has_no_order():
     of = calls()
     of = replace(of, calls=of.calls[3:4], expected=of.expected[3:4])
     (group,) = found(inconsistent.RefusesAgain(), of)
     assert group.kind == "differs from call to call: refused"
 
 
-def test_only_what_was_answered_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_what_was_answered_is_asked_again(monkeypatch):
     monkeypatch.setenv(LIMIT_VARIABLE, "8")
     monkeypatch.setattr(inconsistent.RefusesAlways, "asked", [])
     backend = inconsistent.RefusesAlways()
@@ -130,7 +115,7 @@ def test_only_what_was_answered_is_asked_again(monkeypatch: pytest.MonkeyPatch) 
     assert set(inconsistent.RefusesAlways.asked) == {0, 1, 2, 6, 7, 8}
 
 
-def test_what_killed_a_worker_is_avoided() -> None:
+def test_what_killed_a_worker_is_avoided():
     log, died = Log(), Fault("crashed", "again", "died", 7)
     assert found(inconsistent.SteadyCaller(), None, Avoid(faults=(died,)), log) == ()
     assert [7] not in [index.tolist() for _, index in log.calls]  # unknown whether it is steady
@@ -145,14 +130,14 @@ def test_what_killed_a_worker_is_avoided() -> None:
     assert not log.calls
 
 
-def test_a_backend_that_asks_to_be_replaced_is_asked_no_more() -> None:
+def test_a_backend_that_asks_to_be_replaced_is_asked_no_more():
     backend, of = inconsistent.SpoilsCalls(), calls()
     answers = ask_calls(inconsistent.SteadyCaller(), of, Log(), {})
     assert CallsAgain(of, answers, backend, Log()).groups() == ()
     assert backend.calls == 4
 
 
-def result(name: str) -> tuple[CaseResult, BackendInfo]:
+def result(name):
     setup = Setup(f"tests.planted.inconsistent:{name}", Corpus(), None, consistency=True)
     with closing(locally(setup, [Job(0, case(1))], 1, 20.0)) as reports:
         heard = list(reports)
@@ -161,11 +146,11 @@ def result(name: str) -> tuple[CaseResult, BackendInfo]:
     return finish_whole(case(1), reported.result), info
 
 
-def counts(of: CaseResult) -> list[tuple[str, str, str, int]]:
+def counts(of):
     return [(g.verdict, g.placement, g.kind, g.count) for g in of.groups]
 
 
-def test_calls_that_kill_only_after_others_cost_themselves() -> None:
+def test_calls_that_kill_only_after_others_cost_themselves():
     lost = "died of SIGSEGV; not reproduced alone"
     one, _ = result("DiesAgain")
     assert counts(one) == [("pass", "", "", LONG), ("crashed", "again", lost, 1)]
@@ -175,7 +160,7 @@ def test_calls_that_kill_only_after_others_cost_themselves() -> None:
     assert [example(g).inputs[0].words for g in two.groups[1:]] == [(7,), (3,)]
 
 
-def test_a_call_that_kills_under_an_option_hides_no_other_difference() -> None:
+def test_a_call_that_kills_under_an_option_hides_no_other_difference():
     one, _ = result("DiesOptimised")
     assert counts(one) == [
         ("pass", "", "", LONG),

@@ -1,24 +1,20 @@
 import tempfile
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
 from planted.counting import LONG, SHORT, Corpus, case
 
 from convcheck.backends.protocol import LIMIT_VARIABLE
-from convcheck.judge.result import CallExample, CaseResult
-from convcheck.plan.runner import Execution, execute
+from convcheck.plan.runner import execute
 
 
 @pytest.fixture(autouse=True)
-def _leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _leaves_nothing(tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     yield
     assert not list(tmp_path.glob("convcheck-*"))
 
 
-def run(name: str, numbers: Any = (0, 1, 2), **options: Any) -> Execution:
+def run(name, numbers=(0, 1, 2), **options):
     settings = {"jobs": 1, "timeout": 20.0, "fail_fast": False, "on_result": lambda result: None}
     return execute(
         f"tests.planted.bad_callers:{name}",
@@ -28,25 +24,25 @@ def run(name: str, numbers: Any = (0, 1, 2), **options: Any) -> Execution:
     )
 
 
-def bad_one(execution: Execution) -> CaseResult:
+def bad_one(execution):
     before, result, after = execution.results
     assert [(r.verdict, r.checked, r.message) for r in (before, after)] == [("pass", SHORT, "")] * 2
     assert result.case == case(1)
     return result
 
 
-def counts(result: CaseResult) -> list[tuple[str, str, int, int]]:
+def counts(result):
     found = [(g.verdict, g.kind, g.count, g.of) for g in result.groups]
     return sorted(found, key=lambda group: group[0] == "pass")
 
 
-def shown(result: CaseResult) -> CallExample:
+def shown(result):
     [example] = [e for g in result.groups if g.verdict != "pass" for e in g.examples]
     return example
 
 
 @pytest.mark.parametrize("name", ["Good", "Scribbles"])
-def test_what_is_right_passes(name: str) -> None:
+def test_what_is_right_passes(name):
     result = bad_one(run(name))
     assert (result.verdict, result.checked, result.left_out) == ("pass", LONG, 0)
 
@@ -59,7 +55,7 @@ DEATHS = {
 
 
 @pytest.mark.parametrize("name", DEATHS)
-def test_a_deadly_call_costs_only_itself(name: str) -> None:
+def test_a_deadly_call_costs_only_itself(name):
     execution = run(name)
     result = bad_one(execution)
     assert (result.verdict, result.checked) == ("crashed", LONG)
@@ -71,12 +67,12 @@ def test_a_deadly_call_costs_only_itself(name: str) -> None:
     assert execution.notes == ("the backend was restarted 2 times",)
 
 
-def test_two_deadly_calls() -> None:
+def test_two_deadly_calls():
     result = bad_one(run("DiesOnTwo"))
     assert counts(result)[0] == ("crashed", "died of SIGSEGV", 2, LONG)
 
 
-def test_a_call_that_hangs() -> None:
+def test_a_call_that_hangs():
     result = bad_one(run("Hangs", timeout=0.5))
     assert counts(result) == [
         ("crashed", "no answer within 0.5 s (--timeout SECONDS allows more)", 1, LONG),
@@ -85,14 +81,11 @@ def test_a_call_that_hangs() -> None:
     assert shown(result).inputs[0].words == (7,)
 
 
-@pytest.mark.parametrize(
-    ("name", "words", "tried"),
-    [
-        ("DiesAlways", "died of SIGSEGV on each of the first 8 calls; the rest was not tested", 8),
-        ("HangsAlways", "(--timeout SECONDS allows more) on each of the first 2 calls", 2),
-    ],
-)
-def test_a_backend_that_always_dies_costs_little(name: str, words: str, tried: int) -> None:
+@pytest.mark.parametrize(("name", "words", "tried"), [
+    ("DiesAlways", "died of SIGSEGV on each of the first 8 calls; the rest was not tested", 8),
+    ("HangsAlways", "(--timeout SECONDS allows more) on each of the first 2 calls", 2),
+])  # fmt: skip
+def test_a_backend_that_always_dies_costs_little(name, words, tried):
     execution = run(name, (1,), timeout=0.3 if name == "HangsAlways" else 20.0)
     [result] = execution.results
     assert (result.verdict, result.checked) == ("crashed", tried)
@@ -100,19 +93,19 @@ def test_a_backend_that_always_dies_costs_little(name: str, words: str, tried: i
     assert execution.notes == (f"the backend was restarted {2 * tried} times",)
 
 
-def test_a_backend_that_dies_of_its_past_blames_no_call() -> None:
+def test_a_backend_that_dies_of_its_past_blames_no_call():
     [result] = run("AfterManyCalls", (1,)).results
     assert (result.verdict, result.checked) == ("crashed", 0)
     assert {g.kind for g in result.groups} == {"died of SIGSEGV; not reproduced alone"}
 
 
-def test_a_death_is_not_forgotten_over_a_declined_call() -> None:
+def test_a_death_is_not_forgotten_over_a_declined_call():
     [result] = run("DiesThenDeclines", (1,)).results
     assert result.verdict == "crashed"
     assert counts(result) == [("crashed", "died of SIGSEGV", 1, 1)]
 
 
-def test_what_an_adapter_raises_costs_one_call() -> None:
+def test_what_an_adapter_raises_costs_one_call():
     result = bad_one(run("Raises"))
     assert (result.verdict, result.checked) == ("error", LONG)
     assert [row[:1] + row[2:] for row in counts(result)] == [
@@ -127,7 +120,7 @@ MALFORMED = {"Floats": "codes as float32", "Objects": "codes as object"}
 
 
 @pytest.mark.parametrize("name", ["Garbage", "Lists", "Nothing"])
-def test_what_is_no_answer_is_a_fault_of_the_adapter(name: str) -> None:
+def test_what_is_no_answer_is_a_fault_of_the_adapter(name):
     result = bad_one(run(name))
     assert (result.verdict, result.checked) == ("error", LONG)
     assert shown(result).message.startswith("no answer: ")
@@ -135,7 +128,7 @@ def test_what_is_no_answer_is_a_fault_of_the_adapter(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", MALFORMED)
-def test_codes_of_another_storage(name: str) -> None:
+def test_codes_of_another_storage(name):
     execution = run(name)
     result = bad_one(execution)
     assert (result.verdict, result.checked) == ("fail", LONG - 1)
@@ -162,7 +155,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_a_wrong_answer(name: str) -> None:
+def test_a_wrong_answer(name):
     kind, shape = WRONG[name]
     execution = run(name)
     result = bad_one(execution)
@@ -175,13 +168,13 @@ def test_a_wrong_answer(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["Refuses", "DeclinesLater"])
-def test_a_refused_call(name: str) -> None:
+def test_a_refused_call(name):
     result = bad_one(run(name))
     assert counts(result)[0] == ("refused", "refused", 1, LONG)
     assert shown(result).message in ("not seven", "no seven")
 
 
-def test_calls_of_too_large_answers_are_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_calls_of_too_large_answers_are_not_asked(monkeypatch):
     monkeypatch.setenv(LIMIT_VARIABLE, "2")
     execution = run("Segfault")
     result = bad_one(execution)
@@ -191,7 +184,7 @@ def test_calls_of_too_large_answers_are_not_asked(monkeypatch: pytest.MonkeyPatc
     assert execution.notes == (said,)
 
 
-def test_a_case_of_nothing_but_such_calls_is_no_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_case_of_nothing_but_such_calls_is_no_pass(monkeypatch):
     monkeypatch.setattr("planted.counting.LONG", 12)
     monkeypatch.setenv(LIMIT_VARIABLE, "1")
     execution = run("Good", (0,))

@@ -1,5 +1,3 @@
-from collections.abc import Iterable, Iterator, Sequence
-
 import numpy as np
 import pytest
 from catalogue import CATALOG
@@ -20,7 +18,7 @@ from planted.asking import (
 
 from convcheck.ask.elements import ask
 from convcheck.ask.explain import Siblings
-from convcheck.backends.protocol import Answer, Declined, Outputs, Refused
+from convcheck.backends.protocol import Declined, Outputs, Refused
 from convcheck.judge.answers import (
     ANSWERED,
     CRASHED,
@@ -31,13 +29,11 @@ from convcheck.judge.answers import (
     Avoid,
     Fault,
 )
-from convcheck.numerics.number import Bits
 from convcheck.rules.cases import cases
-from convcheck.rules.model import Case, DType
 from convcheck.vectors.generate import vector_set
 
 
-def test_a_refusing_element_is_found() -> None:
+def test_a_refusing_element_is_found():
     answers, log = asked("RefusesOne")
     assert np.flatnonzero(answers.state == REFUSED).tolist() == [BAD]
     assert answers.messages == {BAD: "not this one"}
@@ -47,10 +43,10 @@ def test_a_refusing_element_is_found() -> None:
     assert [len(i) for i in log.of("bulk")] == [128, 64, 32, 16, 8, *[1] * 8, 8, 16]
 
 
-def test_what_was_refused_before_is_asked_alone_at_once() -> None:
+def test_what_was_refused_before_is_asked_alone_at_once():
     """One of two suspects is refused here, and one element that is not a suspect."""
 
-    def refuse(case: Case, inputs: Sequence[Bits]) -> Answer:
+    def refuse(case, inputs):
         return Refused("no") if np.isin(inputs[0], [5, 77]).any() else echo(case, inputs)
 
     vectors, log, siblings = vectors_of(case_of(), range(128)), Log(), Siblings()
@@ -68,8 +64,8 @@ def test_what_was_refused_before_is_asked_alone_at_once() -> None:
     assert sizes[-2:] == [1, 1]
 
 
-def test_many_refusals_are_not_all_looked_up() -> None:
-    def refuse(case: Case, inputs: Sequence[Bits]) -> Answer:
+def test_many_refusals_are_not_all_looked_up():
+    def refuse(case, inputs):
         return Refused("no")
 
     log = Log()
@@ -80,14 +76,14 @@ def test_many_refusals_are_not_all_looked_up() -> None:
     assert answers.messages[0] == "no"
 
 
-def test_texts_come_back() -> None:
+def test_texts_come_back():
     texts = [str(x) for x in range(40)]
     case = case_of(TEXT, TEXT)
     answers = ask(Scripted(echo), vectors_of(case, texts), Log(), {})
     assert answers.got.tolist() == texts
     assert not answers.elsewhere
 
-    def of_bytes(case: Case, inputs: Sequence[Bits]) -> Answer:
+    def of_bytes(case, inputs):
         return Outputs((np.full(inputs[0].shape, b"x", object),), (case.outputs[0].name,))
 
     answers = ask(Scripted(of_bytes), vectors_of(case, texts), Log(), {})
@@ -95,13 +91,13 @@ def test_texts_come_back() -> None:
     assert (answers.state == NOT_ASKED).all()
 
 
-def test_a_placement_that_is_refused_is_a_fault() -> None:
+def test_a_placement_that_is_refused_is_a_fault():
     answers, _ = asked("RefusesScalars")
     assert (answers.state == ANSWERED).all()
     assert answers.faults == (Fault("refused", "alone", "rank 0", 0),)
 
 
-def test_declined() -> None:
+def test_declined():
     answers, log = asked("DeclinesCase")
     assert answers.declined == Declined("cannot ask that", missing=True)
     assert (answers.state == NOT_ASKED).all()
@@ -114,22 +110,19 @@ def test_declined() -> None:
     assert answers.faults == (Fault("refused", "4-D", "changed my mind", 0),)
 
 
-@pytest.mark.parametrize(
-    ("name", "kind"),
-    [
-        ("TwoOutputs", "wrong number of outputs"),
-        ("WrongType", "wrong type"),
-        ("WrongDtype", "wrong type"),
-    ],
-)
-def test_malformed_answers(name: str, kind: str) -> None:
+@pytest.mark.parametrize(("name", "kind"), [
+    ("TwoOutputs", "wrong number of outputs"),
+    ("WrongType", "wrong type"),
+    ("WrongDtype", "wrong type"),
+])  # fmt: skip
+def test_malformed_answers(name, kind):
     answers, _ = asked(name)
     assert (answers.state == NOT_ASKED).all()
     assert [f.kind for f in answers.faults if f.placement == "bulk"] == [kind]
     assert len(answers.faults) <= 8
 
 
-def test_wrong_shapes() -> None:
+def test_wrong_shapes():
     answers, _ = asked("WrongShape")
     assert Fault("wrong shape", "bulk", "(127,), not (128,)", 0) in answers.faults
     assert (answers.state == ANSWERED).sum() >= 6
@@ -141,7 +134,7 @@ def test_wrong_shapes() -> None:
 @pytest.mark.parametrize(
     ("fmt", "name", "bad"), [(BOOL, "BoolTwo", BAD), (INT4, "Good", 16)], ids=["bool", "int4"]
 )
-def test_bits_outside_the_format(fmt: DType, name: str, bad: int) -> None:
+def test_bits_outside_the_format(fmt, name, bad):
     answers, _ = asked(name, vectors_of(case_of(INT8, fmt), range(128)))
     fault = next(f for f in answers.faults if f.placement == "bulk")
     assert (fault.kind, fault.index) == ("not a code of the type", bad)
@@ -150,19 +143,19 @@ def test_bits_outside_the_format(fmt: DType, name: str, bad: int) -> None:
     assert answers.state[bad - 1] == ANSWERED
 
 
-def test_what_the_adapter_raises_is_not_an_answer() -> None:
+def test_what_the_adapter_raises_is_not_an_answer():
     with pytest.raises(ValueError, match="a fault of the adapter"):
         asked("Raises")
 
 
-def test_what_is_to_be_skipped_is_not_asked() -> None:
+def test_what_is_to_be_skipped_is_not_asked():
     answers, log = asked("Good", _5="died", _6="died")
     assert np.flatnonzero(answers.state == CRASHED).tolist() == [5, 6]
     assert answers.messages == {5: "died", 6: "died"}
     assert not any(np.isin([5, 6], index).any() for _, index in log.calls)
 
 
-def test_what_is_to_be_avoided_is_not_asked() -> None:
+def test_what_is_to_be_avoided_is_not_asked():
     fault = Fault("crashed", "bulk", "needs 2 inputs together", 5)
     avoid = Avoid(((5, 60),), frozenset({"4-D"}), (fault,))
     answers, log = asked("Good", None, avoid)
@@ -175,18 +168,18 @@ def test_what_is_to_be_avoided_is_not_asked() -> None:
     assert not log.calls
 
 
-def test_a_backend_that_was_not_asked_in_bulk_is_known_from_elsewhere() -> None:
+def test_a_backend_that_was_not_asked_in_bulk_is_known_from_elsewhere():
     answers, _ = asked("Good", None, Avoid((), frozenset({"bulk"})))
     assert (answers.state == ANSWERED).all()
     assert not answers.elsewhere
 
 
-def test_when_a_case_is_declined_no_other_answer_is_on_its_way() -> None:
+def test_when_a_case_is_declined_no_other_answer_is_on_its_way():
     """Otherwise a late answer is taken for the next case's."""
-    at_once: list[int] = []
+    at_once = []
 
     class Ahead(Scripted):
-        def answers(self, case: Case, questions: Iterable[Sequence[Bits]]) -> Iterator[Answer]:
+        def answers(self, case, questions):
             at_once.append(len(list(questions)))
             return iter([Declined("no kernel")] * at_once[-1])
 
@@ -196,11 +189,11 @@ def test_when_a_case_is_declined_no_other_answer_is_on_its_way() -> None:
     assert at_once == [1]
 
 
-def test_a_placement_may_refuse_what_is_undefined() -> None:
+def test_a_placement_may_refuse_what_is_undefined():
     spec = CATALOG.specs["onnx.Cast-25"]
     case = next(c for c in cases(spec) if c.name == "string-to-bool")
 
-    def no_scalars(case: Case, inputs: Sequence[Bits]) -> Answer:
+    def no_scalars(case, inputs):
         if not inputs[0].shape:
             return Refused("no scalars here")
         return Outputs((np.zeros(inputs[0].shape, np.uint8),), ("bool",))

@@ -1,6 +1,5 @@
 import re
 import time
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +9,7 @@ from planted.asking import INT32, Log, Scripted, asked, case_of, echo, vectors_o
 
 from convcheck.ask import elements
 from convcheck.ask.elements import ask
-from convcheck.backends.protocol import LIMIT_VARIABLE, TIMEOUT_VARIABLE, Answer, Backend, Outputs
+from convcheck.backends.protocol import LIMIT_VARIABLE, TIMEOUT_VARIABLE, Outputs
 from convcheck.judge.answers import (
     ANOTHER,
     ANSWERED,
@@ -23,12 +22,8 @@ from convcheck.judge.answers import (
     MANY_CALLS,
     OTHERS,
     TELLING,
-    Answers,
     Avoid,
 )
-from convcheck.numerics.number import Bits
-from convcheck.rules.model import Case
-from convcheck.vectors.model import VectorSet
 
 # malformed, not for every case, or without vectors
 RARE = (
@@ -37,7 +32,7 @@ RARE = (
 )  # fmt: skip
 
 
-def test_a_good_backend_answers_everything_the_same_everywhere() -> None:
+def test_a_good_backend_answers_everything_the_same_everywhere():
     answers, log = asked("Good")
     assert (answers.state == ANSWERED).all()
     assert (answers.got == np.arange(128)).all()
@@ -47,23 +42,21 @@ def test_a_good_backend_answers_everything_the_same_everywhere() -> None:
     assert 15 <= len(log.calls) <= 25
 
 
-def thorough(
-    backend: Backend, vectors: VectorSet, avoid: Avoid | None = None
-) -> tuple[Answers, Log]:
+def thorough(backend, vectors, avoid=None):
     log = Log()
     return ask(backend, vectors, log, {}, avoid, lambda answered: bool(len(answered))), log
 
 
-def test_no_call_is_larger_than_an_output_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_call_is_larger_than_an_output_may_be(monkeypatch):
     monkeypatch.setenv(LIMIT_VARIABLE, "3000")
     _, log = thorough(Scripted(echo), vectors_of(case_of(), range(5)))
     assert [len(log.of(placement)) for placement in LARGE_CALLS] == [1, 0]
 
 
-def test_a_backend_that_is_slow_is_asked_one_large_call(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_backend_that_is_slow_is_asked_one_large_call(monkeypatch):
     monkeypatch.setenv(TIMEOUT_VARIABLE, "4")
 
-    def slow(case: Case, inputs: Sequence[Bits]) -> Answer:
+    def slow(case, inputs):
         time.sleep(0.05 if inputs[0].size > 1024 else 0)
         return echo(case, inputs)
 
@@ -71,9 +64,7 @@ def test_a_backend_that_is_slow_is_asked_one_large_call(monkeypatch: pytest.Monk
     assert [len(log.of(placement)) for placement in (*LARGE_CALLS, MANY_CALLS)] == [1, 0, 0]
 
 
-def test_elements_that_kill_together_stand_in_none_of_many_calls_together(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_elements_that_kill_together_stand_in_none_of_many_calls_together(monkeypatch):
     monkeypatch.setattr(elements, "_PATIENCE", 60.0)
     vectors = vectors_of(case_of(), range(9))
     _, log = thorough(Scripted(echo), vectors, Avoid(((2, 5),)))
@@ -87,13 +78,13 @@ def test_elements_that_kill_together_stand_in_none_of_many_calls_together(
     ("name", "where"),
     [("OddLastWrong", "odd tail"), ("ScalarWrong", "alone"), ("TailWrong", "odd tail")],
 )
-def test_placements_show_what_only_they_can_show(name: str, where: str, n: int) -> None:
+def test_placements_show_what_only_they_can_show(name, where, n):
     answers, _ = asked(name, vectors_of(case_of(), range(n)))
     wrong_in_bulk = (answers.got != np.arange(n)).any()
     assert wrong_in_bulk or where in {e.placement for e in answers.elsewhere}
 
 
-def test_a_kernel_for_short_tensors_is_seen() -> None:
+def test_a_kernel_for_short_tensors_is_seen():
     answers, _ = asked("ShortWrong")
     found = {e.placement: e for e in answers.elsewhere}
     assert set(found) == {"alone", "short"}
@@ -102,14 +93,14 @@ def test_a_kernel_for_short_tensors_is_seen() -> None:
     assert (answers.got == np.arange(128)).all()
 
 
-def test_a_kernel_for_four_dimensions_is_seen() -> None:
+def test_a_kernel_for_four_dimensions_is_seen():
     answers, _ = asked("FourDimensionalWrong")
     assert {e.placement for e in answers.elsewhere} == {"4-D"}
 
 
 @pytest.mark.parametrize("of", ["first", "inner", "last", "every"])
-def test_a_kernel_that_drops_dimensions_of_1_gives_a_wrong_shape(of: str) -> None:
-    def squeezed(case: Case, inputs: Sequence[Bits]) -> Answer:
+def test_a_kernel_that_drops_dimensions_of_1_gives_a_wrong_shape(of):
+    def squeezed(case, inputs):
         shape = inputs[0].shape
         places = {"first": [0], "inner": [*range(1, len(shape) - 1)], "last": [len(shape) - 1]}
         drops = places.get(of, range(len(shape))) if inputs[0].size > 1 else ()
@@ -124,7 +115,7 @@ def test_a_kernel_that_drops_dimensions_of_1_gives_a_wrong_shape(of: str) -> Non
         assert faults == {("wrong shape", f"{rank}-D") for rank in ranks}
 
 
-def test_large_sets_are_asked_in_chunks() -> None:
+def test_large_sets_are_asked_in_chunks():
     n = 2 * CHUNK + 1000
     log = Log()
     answers = ask(Scripted(echo), vectors_of(case_of(INT32, INT32), range(n)), log, {})
@@ -136,8 +127,8 @@ def test_large_sets_are_asked_in_chunks() -> None:
     assert len(log.calls) < 30
 
 
-def test_several_inputs_move_together() -> None:
-    def same(case: Case, inputs: Sequence[Bits]) -> Answer:
+def test_several_inputs_move_together():
+    def same(case, inputs):
         assert (inputs[0] == inputs[1]).all()
         return echo(case, inputs)
 
@@ -145,8 +136,8 @@ def test_several_inputs_move_together() -> None:
     assert (answers.state == ANSWERED).all()
 
 
-def test_an_adapter_may_write_into_its_inputs() -> None:
-    def spoil(case: Case, inputs: Sequence[Bits]) -> Answer:
+def test_an_adapter_may_write_into_its_inputs():
+    def spoil(case, inputs):
         answer = Outputs((inputs[0].copy(),), (case.outputs[0].name,))
         inputs[0][...] = 0
         return answer
@@ -156,7 +147,7 @@ def test_an_adapter_may_write_into_its_inputs() -> None:
     assert not answers.elsewhere
 
 
-def test_the_docs_have_every_placement() -> None:
+def test_the_docs_have_every_placement():
     text = (ROOT / "docs" / "reports.md").read_text(encoding="utf-8")
     table = text.partition("## Placements")[2].partition("\n## ")[0]
     named = re.findall(r"`([^`]+)`", "\n".join(re.findall(r"^\| (`.*?) \|", table, re.M)))

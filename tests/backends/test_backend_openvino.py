@@ -3,7 +3,6 @@
 import subprocess
 import sys
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +12,6 @@ from convcheck.backends.openvino import OpenVino, trimmed
 from convcheck.backends.process.standalone import OpenVinoServer
 from convcheck.backends.protocol import (
     LIMIT_VARIABLE,
-    Answer,
     Declined,
     Outputs,
     Oversized,
@@ -21,8 +19,7 @@ from convcheck.backends.protocol import (
     open_backend,
 )
 from convcheck.errors import UnavailableError, UsageError
-from convcheck.numerics.number import Bits
-from convcheck.rules.model import Attributes, Case
+from convcheck.rules.model import Case
 
 ov = pytest.importorskip("openvino", reason="openvino is not there: install convcheck[openvino]")
 
@@ -30,28 +27,21 @@ TYPES = CATALOG.types.types
 VARIANTS = ["", "first", "const", "eval"]
 
 
-def case(
-    op: str,
-    version: int,
-    inputs: list[str],
-    outputs: list[str],
-    attributes: Attributes = (),
-    carried: tuple[tuple[str, str], ...] = (),
-) -> Case:
+def case(op, version, inputs, outputs, attributes=(), carried=()):
     types = [tuple(TYPES[name] for name in names) for names in (inputs, outputs)]
     return Case(f"{op}-{version}", op, version, types[0], types[1], attributes, carried)
 
 
-def cast(source: str, target: str) -> Case:
+def cast(source, target):
     return case("onnx.Cast", 21, [source], [target], carried=(("to", "int"),))
 
 
-def convert(source: str, target: str) -> Case:
+def convert(source, target):
     carried = (("destination_type", "string"),)
     return case("openvino.Convert", 1, [source], [target], carried=carried)
 
 
-def promote(*inputs: str, unsafe: str = "true", pytorch: str = "false", u64: str = "f32") -> Case:
+def promote(*inputs, unsafe="true", pytorch="false", u64="f32"):
     attributes = (
         ("promote_unsafe", unsafe),
         ("pytorch_scalar_promotion", pytorch),
@@ -60,49 +50,49 @@ def promote(*inputs: str, unsafe: str = "true", pytorch: str = "false", u64: str
     return case("openvino.ConvertPromoteTypes", 14, list(inputs), [], attributes)
 
 
-def fake_convert(kind: str, destination: str, inputs: int = 3) -> Case:
+def fake_convert(kind, destination, inputs=3):
     attributes = (("destination_type", destination),)
     return case("openvino.FakeConvert", 13, [kind] * inputs, [kind], attributes)
 
 
-def span(kind: str, output: str) -> Case:
+def span(kind, output):
     return case("openvino.Range", 4, [kind] * 3, [output], carried=(("output_type", "string"),))
 
 
-def f32(*values: float) -> Bits:
+def f32(*values):
     return np.array(values, np.float32).view(np.uint32)
 
 
-def scalars(*values: float) -> list[Bits]:
+def scalars(*values):
     return [f32(value).reshape(()) for value in values]
 
 
-def codes(name: str, *values: int) -> Bits:
+def codes(name, *values):
     return np.array(values, TYPES[name].format.storage)
 
 
-def outputs(answer: Answer) -> tuple[list[Bits], list[str]]:
+def outputs(answer):
     assert isinstance(answer, Outputs), answer
     return list(answer.arrays), list(answer.types)
 
 
-def only(answer: Answer, name: str, shape: tuple[int, ...]) -> list[int]:
+def only(answer, name, shape):
     (array,), (kind,) = outputs(answer)
     assert (kind, array.shape, array.dtype) == (name, shape, TYPES[name].format.storage)
     return [int(code) for code in array.reshape(-1)]
 
 
 @pytest.fixture(scope="module", params=VARIANTS)
-def backend(request: pytest.FixtureRequest) -> OpenVino:
+def backend(request):
     return OpenVino(request.param)
 
 
 @pytest.fixture
-def kernel() -> OpenVino:
+def kernel():
     return OpenVino()
 
 
-def test_names_and_versions_say_what_runs() -> None:
+def test_names_and_versions_say_what_runs():
     found = [OpenVino(variant) for variant in VARIANTS]
     names = ["openvino", "openvino:first", "openvino:const", "openvino:eval"]
     assert [one.name for one in found] == names
@@ -116,19 +106,19 @@ def test_names_and_versions_say_what_runs() -> None:
     "from convcheck.backends.openvino import OpenVino; OpenVino()",
     "from convcheck.backends.process.standalone import openvino_modules; openvino_modules()",
 ])  # fmt: skip
-def test_nothing_is_told_to_the_makers_of_openvino(begun: str) -> None:
+def test_nothing_is_told_to_the_makers_of_openvino(begun):
     told = "any(m.partition('.')[0] == 'openvino_telemetry' and x for m, x in sys.modules.items())"
     program = f"import sys; {begun}; assert 'openvino' in sys.modules; sys.exit({told})"
     subprocess.run([sys.executable, "-c", program], check=True, timeout=120)
 
 
-def test_an_unknown_variant_is_a_usage_error() -> None:
+def test_an_unknown_variant_is_a_usage_error():
     with pytest.raises(UsageError, match="no variant 'foo'") as caught:
         open_backend("openvino:foo")
     assert caught.value.hint == "one of openvino, openvino:first, openvino:const, openvino:eval"
 
 
-def test_first_keeps_no_constants_of_another_call() -> None:
+def test_first_keeps_no_constants_of_another_call():
     backend = OpenVino("first")
     asked = case("openvino.FakeQuantize", 1, ["float32"] * 5, ["float32"], (("levels", 256),))
     for high in (255, 510):
@@ -137,13 +127,13 @@ def test_first_keeps_no_constants_of_another_call() -> None:
 
 
 @pytest.mark.parametrize("address", ["openvino", "openvino:eval"])
-def test_without_openvino_it_is_unavailable(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_openvino_it_is_unavailable(address, monkeypatch):
     monkeypatch.setitem(sys.modules, "openvino", None)
     with pytest.raises(UnavailableError, match="not available"):
         open_backend(address)
 
 
-def case_id(value: object) -> str:
+def case_id(value):
     return value.id if isinstance(value, Case) else ""
 
 
@@ -178,15 +168,13 @@ ANSWERS = [
 
 
 @pytest.mark.parametrize(("question", "asked", "name", "due"), ANSWERS, ids=case_id)
-def test_bits_by_hand(
-    backend: OpenVino, question: Case, asked: list[Bits], name: str, due: list[int]
-) -> None:
+def test_bits_by_hand(backend, question, asked, name, due):
     shape = asked[0].shape if asked[0].shape else (len(due),)
     assert only(backend.answer(question, asked), name, shape) == due
 
 
 @pytest.mark.parametrize("shape", [(3,), (), (0,), (1, 2, 3, 1), (5,), (1,)])
-def test_shapes_are_kept_and_packing_undone(backend: OpenVino, shape: tuple[int, ...]) -> None:
+def test_shapes_are_kept_and_packing_undone(backend, shape):
     asked = np.resize(codes("int8", 0xF9, 1, 7), shape)
     answer = backend.answer(cast("int8", "int4"), [asked])
     assert only(answer, "int4", shape) == [int(code) & 0xF for code in asked.reshape(-1)]
@@ -195,26 +183,26 @@ def test_shapes_are_kept_and_packing_undone(backend: OpenVino, shape: tuple[int,
     assert only(answer, "int8", shape) == asked.reshape(-1).tolist()
 
 
-def test_pad_bits_are_ignored_and_a_strange_bool_is_seen() -> None:
+def test_pad_bits_are_ignored_and_a_strange_bool_is_seen():
     for own, memory, due in (("i4", [0x21, 0xF3], [1, 2, 3]), ("boolean", [0, 1, 2], [0, 1, 2])):
         name = {"i4": "int4"}.get(own, "bool")
         ((found, shape, read),) = fetched(own, memory)
         assert (found, shape, read.tolist()) == (name, (3,), due)
 
 
-def fetched(own: str, memory: list[int]) -> list[tuple[str, tuple[int, ...], Any]]:
+def fetched(own, memory):
     types = {"int4": {"own": "i4", "bits": 4}, "bool": {"own": "boolean", "bits": 8}}
     tensor = ov.Tensor(getattr(ov.Type, own), ov.Shape([3]))
     tensor.data.view(np.uint8)[:] = memory
     return OpenVinoServer("").read([tensor], {"types": types, "outputs": 1}, [])
 
 
-def test_a_type_that_convcheck_does_not_have_keeps_its_own_name() -> None:
+def test_a_type_that_convcheck_does_not_have_keeps_its_own_name():
     ((name, _, array),) = fetched("nf4", [0x21, 0x03])
     assert (array.tolist(), name) == ([0x21, 0x03], "nf4")
 
 
-def test_what_is_too_large_stays_there(backend: OpenVino, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_too_large_stays_there(backend, monkeypatch):
     monkeypatch.setenv(LIMIT_VARIABLE, "4")
     answer = backend.answer(span("float32", "int32"), scalars(0, 5, 1))
     assert answer == Oversized(((5,),), ("int32",))
@@ -223,14 +211,14 @@ def test_what_is_too_large_stays_there(backend: OpenVino, monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("variant", ["const", "eval"])
-def test_an_exception_on_values_is_refused(variant: str) -> None:
+def test_an_exception_on_values_is_refused(variant):
     answer = OpenVino(variant).answer(span("float32", "float32"), scalars(0, 5, 0))
     assert isinstance(answer, Refused)
     assert answer.message.endswith("'step' cannot be zero, nan, or infinite.")
 
 
 @pytest.mark.parametrize("variant", ["", "const"])
-def test_promotions_convert_both_inputs(variant: str) -> None:
+def test_promotions_convert_both_inputs(variant):
     one = OpenVino(variant)
     asked = [codes("int8", 1, 0xFF), codes("uint8", 200).reshape(())]
     arrays, types = outputs(one.answer(promote("int8", "uint8"), asked))
@@ -242,7 +230,7 @@ def test_promotions_convert_both_inputs(variant: str) -> None:
         assert (types, [a.tolist() for a in arrays]) == ([name, name], [[code], [code]])
 
 
-def test_promotions_of_other_attributes_share_a_model_but_no_type(kernel: OpenVino) -> None:
+def test_promotions_of_other_attributes_share_a_model_but_no_type(kernel):
     asked = [codes("uint8", 7).reshape(()), codes("int16", 9)]
     for pytorch, unsafe in (("false", "false"), ("false", "true"), ("true", "true")):
         question = promote("uint8", "int16", unsafe=unsafe, pytorch=pytorch)
@@ -278,9 +266,7 @@ DECLINED = [
 
 
 @pytest.mark.parametrize(("question", "asked", "says", "missing"), DECLINED, ids=case_id)
-def test_what_is_declined(
-    backend: OpenVino, question: Case, asked: list[Bits] | None, says: str, missing: bool
-) -> None:
+def test_what_is_declined(backend, question, asked, says, missing):
     answer = backend.answer(
         question, asked or [codes("int8", 1).reshape(())] * len(question.inputs)
     )
@@ -293,12 +279,12 @@ BITS = [1, 0, 1, 1, 0, 0, 1, 0, 0, 1, 1]
 
 
 @pytest.mark.parametrize("variant", ["const", "eval"])
-def test_codes_of_one_bit_stand_from_the_high_end_of_a_byte_on(variant: str) -> None:
+def test_codes_of_one_bit_stand_from_the_high_end_of_a_byte_on(variant):
     answer = OpenVino(variant).answer(convert("uint1", "int32"), [codes("uint1", *BITS)])
     assert only(answer, "int32", (len(BITS),)) == BITS
 
 
-def test_an_output_of_one_bit_is_asked_of_the_core_alone() -> None:
+def test_an_output_of_one_bit_is_asked_of_the_core_alone():
     """The plugin writes a byte for each bit, past the end of the output."""
     asked = convert("int32", "uint1"), [codes("int32", *BITS)]
     assert only(OpenVino("eval").answer(*asked), "uint1", (len(BITS),)) == BITS
@@ -309,14 +295,14 @@ def test_an_output_of_one_bit_is_asked_of_the_core_alone() -> None:
         assert declined.missing
 
 
-def test_the_core_evaluates_no_promotion() -> None:
+def test_the_core_evaluates_no_promotion():
     asked = [codes("int8", 1), codes("int8", 1)]
     answer = OpenVino("eval").answer(promote("int8", "int8"), asked)
     assert isinstance(answer, Declined)
     assert answer.missing
 
 
-def test_support_declines_other_worlds_and_types(backend: OpenVino) -> None:
+def test_support_declines_other_worlds_and_types(backend):
     assert backend.support(cast("float32", "int4")) is None
     assert backend.support(promote("float32", "int4")) is None
     assert backend.support(cast("float32", "float8e4m3fnuz")) == Declined(
@@ -327,7 +313,7 @@ def test_support_declines_other_worlds_and_types(backend: OpenVino) -> None:
     assert other.missing
 
 
-def test_messages_have_no_source_lines_and_no_running_numbers(kernel: OpenVino) -> None:
+def test_messages_have_no_source_lines_and_no_running_numbers(kernel):
     question = promote("int8", "uint8", unsafe="false")
     asked = [codes("int8", 1), codes("uint8", 1)]
     first, second = kernel.answer(question, asked), kernel.answer(question, asked)
@@ -341,7 +327,7 @@ def test_messages_have_no_source_lines_and_no_running_numbers(kernel: OpenVino) 
     )
 
 
-def test_outputs_that_are_an_input_unchanged_follow_the_input(kernel: OpenVino) -> None:
+def test_outputs_that_are_an_input_unchanged_follow_the_input(kernel):
     """With set_input_tensor, such an output of dynamic dimensions is freed memory."""
     question = promote("int16", "int8", pytorch="true")
     for code in range(50):
@@ -352,7 +338,7 @@ def test_outputs_that_are_an_input_unchanged_follow_the_input(kernel: OpenVino) 
 
 
 @pytest.mark.parametrize("variant", ["", "const"])
-def test_an_input_of_which_only_the_type_counts(variant: str) -> None:
+def test_an_input_of_which_only_the_type_counts(variant):
     one = OpenVino(variant)
     like = case("onnx.CastLike", 21, ["int32", "uint8"], ["uint8"])
     for extra in ((3,), ()):
@@ -360,7 +346,7 @@ def test_an_input_of_which_only_the_type_counts(variant: str) -> None:
         assert only(one.answer(like, asked), "uint8", (2,)) == [1, 2]
 
 
-def test_answers_are_copies(kernel: OpenVino) -> None:
+def test_answers_are_copies(kernel):
     first = kernel.answer(cast("int8", "int16"), [codes("int8", 1)])
     kernel.answer(cast("int8", "int16"), [codes("int8", 2)])
     assert only(first, "int16", (1,)) == [1]

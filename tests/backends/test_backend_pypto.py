@@ -4,44 +4,39 @@ import functools
 import multiprocessing
 import os
 import time
-from collections.abc import Callable, Sequence
-from pathlib import Path
 
 import numpy as np
 import pytest
 from catalogue import CATALOG
 from planted.identity import ran
 
-from convcheck.backends.protocol import Answer, Backend, Declined, Outputs, open_backend
+from convcheck.backends.protocol import Declined, Outputs, open_backend
 from convcheck.backends.pypto import calculator as pypto_build
 from convcheck.backends.pypto.backend import Pypto, SpoiledError
 from convcheck.errors import UnavailableError
-from convcheck.numerics.number import Bits
 from convcheck.rules.model import Case
 
 TYPES = CATALOG.types.types
 MODES = ["NONE", "RINT", "ROUND", "FLOOR", "CEIL", "TRUNC", "ODD"]
 
 
-def case(
-    source: str, target: str, mode: str = "NONE", op: str = "pypto.cast", satmode: str = ""
-) -> Case:
+def case(source, target, mode="NONE", op="pypto.cast", satmode=""):
     attributes = (("mode", f"CAST_{mode}"), *((("satmode", satmode),) if satmode else ()))
     return Case(op, op, 0, (TYPES[source],), (TYPES[target],), attributes, (("dtype", "string"),))
 
 
-def codes(name: str, values: Sequence[int]) -> Bits:
+def codes(name, values):
     fmt = TYPES[name].format
     return np.array([value & ((1 << fmt.bits) - 1) for value in values], fmt.storage)
 
 
-def answered(answer: Answer) -> np.ndarray:
+def answered(answer):
     assert isinstance(answer, Outputs), answer
     return answer.arrays[0]
 
 
 @pytest.fixture(scope="module")
-def pypto() -> Backend:
+def pypto():
     pytest.importorskip("torch", reason="torch is not installed: pip install '.[pypto]'")
     pytest.importorskip("pypto", reason="pypto is not installed: pip install '.[pypto]'")
     try:
@@ -76,14 +71,14 @@ NEAREST = {
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_every_mode_keeps_what_is_exact_and_two_round_to_even(pypto: Backend, mode: str) -> None:
+def test_every_mode_keeps_what_is_exact_and_two_round_to_even(pypto, mode):
     table = [*WHOLE.values(), *(NEAREST.values() if mode in ("NONE", "RINT") else ())]
     given = codes("float32", [value for value, _ in table])
     got = answered(pypto.answer(case("float32", "float16", mode), [given]))
     assert [hex(code) for code in got] == [hex(want) for _, want in table]
 
 
-def test_a_nan_stays_one(pypto: Backend) -> None:
+def test_a_nan_stays_one(pypto):
     given = codes("float32", [0x7FC00000, 0xFFC00001])
     got = answered(pypto.answer(case("float32", "float16"), [given]))
     assert all(code & 0x7FFF > 0x7C00 for code in got)
@@ -94,7 +89,7 @@ def test_a_nan_stays_one(pypto: Backend) -> None:
     [("FLOOR", [1, -2, 2, -3]), ("CEIL", [2, -1, 3, -2]), ("TRUNC", [1, -1, 2, -2]),
      ("RINT", [2, -2, 2, -2])],
 )  # fmt: skip
-def test_modes_are_not_mistaken_for_one_another(pypto: Backend, mode: str, want: list[int]) -> None:
+def test_modes_are_not_mistaken_for_one_another(pypto, mode, want):
     given = codes("float32", [0x3FC00000, 0xBFC00000, 0x40200000, 0xC0200000])  # 1.5 -1.5 2.5 -2.5
     got = answered(pypto.answer(case("float32", "int32", mode), [given]))
     assert got.tolist() == codes("int32", want).tolist()
@@ -111,21 +106,19 @@ def test_modes_are_not_mistaken_for_one_another(pypto: Backend, mode: str, want:
     ("float16", "int8", [0x4000, 0xC500], [2, -5]),
     ("float16", "uint8", [0x4000, 0x5BF8], [2, 255]),
 ])  # fmt: skip
-def test_bits_go_in_and_out_of_every_type(
-    pypto: Backend, source: str, target: str, given: list[int], want: list[int]
-) -> None:
+def test_bits_go_in_and_out_of_every_type(pypto, source, target, given, want):
     got = answered(pypto.answer(case(source, target), [codes(source, given)]))
     assert got.dtype == TYPES[target].format.storage
     assert got.tolist() == codes(target, want).tolist()
 
 
-def test_the_saturation_mode_goes_in(pypto: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_saturation_mode_goes_in(pypto, monkeypatch):
     """The function gets the argument. Whether the interpreter obeys it is not tested here."""
-    called: list[dict[str, object]] = []
+    called = []
     function = pypto._pypto.cast
 
     @functools.wraps(function)
-    def cast(*operands: object, **attributes: object) -> object:
+    def cast(*operands, **attributes):
         called.append(attributes)
         return function(*operands, **attributes)
 
@@ -140,7 +133,7 @@ def test_the_saturation_mode_goes_in(pypto: Backend, monkeypatch: pytest.MonkeyP
 
 @pytest.mark.parametrize("target", ["int64", "int32"])
 @pytest.mark.parametrize("shape", [(6,), (1, 6), (2, 3), (3, 1, 2), (1, 2, 3, 1)])
-def test_shapes_go_in_and_out(pypto: Backend, shape: tuple[int, ...], target: str) -> None:
+def test_shapes_go_in_and_out(pypto, shape, target):
     """Also where pypto returns the input itself, and of strided and read-only inputs."""
     plain = codes("int32", range(6)).reshape(shape)
     strided = np.repeat(plain, 2, 0)[::2]
@@ -159,23 +152,23 @@ def test_shapes_go_in_and_out(pypto: Backend, shape: tuple[int, ...], target: st
     (case("int4", "int8"), "no type int4 on this route"),
     (case("bool", "int8"), "no type bool on this route"),
 ])  # fmt: skip
-def test_what_it_cannot_be_asked(pypto: Backend, question: Case, words: str) -> None:
+def test_what_it_cannot_be_asked(pypto, question, words):
     assert pypto.support(question) == Declined(words, missing=True)
     assert pypto.support(case("float32", "float16", "ODD")) is None
 
 
 class Faulty(Pypto):
-    def __init__(self, raises: Callable[[Bits], bool]) -> None:
+    def __init__(self, raises):
         self.spoiled, self._plain, self.raises, self.calls = False, None, raises, 0
 
-    def _traced(self, case: Case, inputs: Sequence[Bits]) -> Outputs:
+    def _traced(self, case, inputs):
         self.calls += 1
         if self.raises(inputs[0]):
             raise RuntimeError("Errcode: F1\nfunc f, file g.cpp\nbacktrace")
         return Outputs((inputs[0],), (case.outputs[0].name,))
 
 
-def test_a_case_that_raises_on_plain_inputs_is_declined_and_spoils() -> None:
+def test_a_case_that_raises_on_plain_inputs_is_declined_and_spoils():
     backend = Faulty(lambda bits: True)
     answer = backend.answer(case("int8", "int8"), [codes("int8", [5])])
     assert answer == Declined("RuntimeError: Errcode: F1 / func f, file g.cpp")
@@ -185,7 +178,7 @@ def test_a_case_that_raises_on_plain_inputs_is_declined_and_spoils() -> None:
     assert backend.calls == 1
 
 
-def test_inputs_that_raise_where_plain_ones_do_not_are_no_answer() -> None:
+def test_inputs_that_raise_where_plain_ones_do_not_are_no_answer():
     backend = Faulty(lambda bits: 5 in bits)
     with pytest.raises(SpoiledError, match=r"shape \(2,\): RuntimeError: Errcode: F1"):
         backend.answer(case("int8", "int8"), [codes("int8", [5, 6])])
@@ -198,10 +191,10 @@ class Spoils:
     name, version = "spoils", "1"
     spoiled = False
 
-    def support(self, case: Case) -> Declined | None:
+    def support(self, case):
         return None
 
-    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+    def answer(self, case, inputs):
         if self.spoiled:
             raise SpoiledError("poisoned")
         if case.attribute("number") == 1:
@@ -210,7 +203,7 @@ class Spoils:
         return Outputs((np.array(inputs[0]),), (case.outputs[0].name,))
 
 
-def test_a_spoiled_backend_gets_a_new_worker_and_poisons_no_other_case() -> None:
+def test_a_spoiled_backend_gets_a_new_worker_and_poisons_no_other_case():
     results = ran("tests.backends.test_backend_pypto:Spoils", *range(4)).results
     verdicts = [r.verdict for r in results]
     assert verdicts[0] == verdicts[2] == verdicts[3] == "pass"
@@ -222,16 +215,16 @@ def test_a_spoiled_backend_gets_a_new_worker_and_poisons_no_other_case() -> None
 
 
 @pytest.fixture
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def cache(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     return tmp_path
 
 
-def say_nothing(line: str) -> None:
+def say_nothing(line):
     pass
 
 
-def build_slowly(folder: Path) -> Path:
+def build_slowly(folder):
     with (folder.parent / "builds").open("a") as log:
         log.write(f"{os.getpid()}\n")
     time.sleep(0.5)
@@ -239,15 +232,15 @@ def build_slowly(folder: Path) -> Path:
     return folder / "made"
 
 
-def build_once(library: Path, said: Path) -> None:
-    def say(line: str) -> None:
+def build_once(library, said):
+    def say(line):
         with said.open("a") as file:
             file.write(line + "\n")
 
     pypto_build.once(library, build_slowly, say)
 
 
-def test_of_several_processes_one_builds_and_the_others_wait(tmp_path: Path) -> None:
+def test_of_several_processes_one_builds_and_the_others_wait(tmp_path):
     library, said = tmp_path / "cache" / "lib.so", tmp_path / "said"
     context = multiprocessing.get_context("spawn")
     processes = [context.Process(target=build_once, args=(library, said)) for _ in range(3)]
@@ -262,8 +255,8 @@ def test_of_several_processes_one_builds_and_the_others_wait(tmp_path: Path) -> 
     assert not list(library.parent.glob("build-*"))
 
 
-def test_a_build_that_fails_leaves_no_library(tmp_path: Path) -> None:
-    def fail(folder: Path) -> Path:
+def test_a_build_that_fails_leaves_no_library(tmp_path):
+    def fail(folder):
         (folder / "half").write_text("half")
         raise UnavailableError("no")
 
@@ -276,7 +269,7 @@ def test_a_build_that_fails_leaves_no_library(tmp_path: Path) -> None:
     assert library.read_text() == "whole"
 
 
-def test_a_cache_that_cannot_be_written_is_unavailable(tmp_path: Path) -> None:
+def test_a_cache_that_cannot_be_written_is_unavailable(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(UnavailableError, match="could not be put") as error:
         pypto_build.once(tmp_path / "file" / "lib.so", build_slowly, say_nothing)
@@ -284,7 +277,7 @@ def test_a_cache_that_cannot_be_written_is_unavailable(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def packages(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def packages(tmp_path, cache, monkeypatch):
     (tmp_path / "lib" / "calculator").mkdir(parents=True)
     (tmp_path / "lib" / "calculator" / "CMakeLists.txt").write_text("")
     monkeypatch.setattr(pypto_build, "_folder", lambda name: str(tmp_path))
@@ -292,7 +285,7 @@ def packages(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> Pa
     return tmp_path
 
 
-def test_missing_packages_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_packages_are_named(monkeypatch):
     monkeypatch.setattr(pypto_build, "_folder", lambda name: None)
     for ask in (Pypto.available, Pypto):
         with pytest.raises(UnavailableError, match="pypto and torch not installed") as error:
@@ -300,7 +293,7 @@ def test_missing_packages_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
         assert error.value.hint == "in a checkout of convcheck: pip install '.[pypto]'"
 
 
-def test_missing_tools_are_named(packages: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_tools_are_named(packages, monkeypatch):
     for variable in ("CC", "CXX"):
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.setenv("PATH", "")
@@ -311,7 +304,7 @@ def test_missing_tools_are_named(packages: Path, monkeypatch: pytest.MonkeyPatch
         assert "install CMake and a C++ compiler" in error.value.hint
 
 
-def test_what_is_built_needs_no_tools(packages: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_built_needs_no_tools(packages, monkeypatch):
     monkeypatch.setattr(pypto_build, "check_tools", lambda: None)
     assert "built at the first use" in Pypto.available()
     library = pypto_build.installed().library

@@ -1,6 +1,5 @@
 import shutil
 from importlib.util import find_spec
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,16 +18,16 @@ needs_clang = pytest.mark.skipif(shutil.which("clang") is None, reason="needs cl
 
 
 @pytest.fixture(scope="module")
-def interpreted() -> Tinygrad:
+def interpreted():
     return Tinygrad("python", catalog=CATALOG)
 
 
-def test_an_exception_on_values_is_a_refusal(interpreted: Tinygrad) -> None:
+def test_an_exception_on_values_is_a_refusal(interpreted):
     answer = interpreted.answer(cast_case("float32", "int8"), [np.array([0x7F800000], np.uint32)])
     assert answer == Refused("cannot convert float infinity to integer")
 
 
-def clang_without(word: str, folder: Path) -> Path:
+def clang_without(word, folder):
     compiler = folder / "clang-of-old"
     compiler.write_text(
         f"#!/bin/sh\ntext=$(cat)\ncase $text in *{word}*) exit 1;; esac\n"
@@ -39,7 +38,7 @@ def clang_without(word: str, folder: Path) -> Path:
 
 
 @needs_clang
-def test_what_is_not_compiled_is_declined(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_not_compiled_is_declined(tmp_path, monkeypatch):
     compiler = clang_without("977", tmp_path)
     monkeypatch.setenv("CC", str(compiler))
     from tinygrad.helpers import getenv
@@ -52,7 +51,7 @@ def test_what_is_not_compiled_is_declined(tmp_path: Path, monkeypatch: pytest.Mo
     assert answer == Declined(f"{compiler} does not compile the kernel", missing=True)
 
 
-def test_a_compiler_that_compiles_nothing_makes_it_unavailable() -> None:
+def test_a_compiler_that_compiles_nothing_makes_it_unavailable():
     done = convcheck("run", "--backend", "tinygrad", "onnx.Cast-21", "--to", "int32",
                      "--from", "int8", CC="false")  # fmt: skip
     assert done.returncode == 4
@@ -60,7 +59,7 @@ def test_a_compiler_that_compiles_nothing_makes_it_unavailable() -> None:
 
 
 @needs_clang
-def test_no_kernel_of_another_compiler_answers(tmp_path: Path) -> None:
+def test_no_kernel_of_another_compiler_answers(tmp_path):
     """An earlier process with another compiler leaves its kernels on disk."""
     older = clang_without("short", tmp_path)
     asked = "explain", "--backend", "tinygrad", "onnx.Cast-21/int8-to-int16", "7"
@@ -72,7 +71,7 @@ def test_no_kernel_of_another_compiler_answers(tmp_path: Path) -> None:
     assert "does not compile the kernel" in " ".join(second.split())
 
 
-def test_without_a_compiler_it_is_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_compiler_it_is_unavailable(monkeypatch):
     monkeypatch.setenv("CC", "no-such-compiler")
     with pytest.raises(UnavailableError, match="compiles with no-such-compiler"):
         Tinygrad(catalog=CATALOG)

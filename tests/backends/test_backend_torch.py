@@ -7,7 +7,7 @@ from catalogue import CATALOG
 
 from convcheck.backends.protocol import LIMIT_VARIABLE, Declined, Outputs, Oversized, Refused
 from convcheck.backends.torch import Torch
-from convcheck.rules.model import Attributes, Calling, Case, FunctionRow
+from convcheck.rules.model import Calling, Case, FunctionRow
 
 # Find torch without importing it, which doubles the time of collection.
 pytestmark = pytest.mark.skipif(
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif(
 
 
 @pytest.fixture(scope="module")
-def torch_() -> Torch:
+def torch_():
     base = CATALOG.specs["onnx.Cast-28"]
     promoting = FunctionRow(attributes=(("unsafe", ("true",)), ("u64", None)))
     extra = {
@@ -28,23 +28,23 @@ def torch_() -> Torch:
     return Torch(catalog=replace(CATALOG, specs={**CATALOG.specs, **specs}))
 
 
-def make(spec: str, inputs: list[str], outputs: list[str], attributes: Attributes = ()) -> Case:
+def make(spec, inputs, outputs, attributes=()):
     op, _, version = spec.rpartition("-")
     known = CATALOG.types.types
     types = tuple(tuple(known[t] for t in side) for side in (inputs, outputs))
     return Case(spec, op, int(version), types[0], types[1], attributes)
 
 
-def codes(case: Case, *values: object) -> list[np.ndarray]:
+def codes(case, *values):
     return [np.array(v, t.format.storage) for v, t in zip(values, case.inputs, strict=True)]
 
 
-def got(answer: object) -> Outputs:
+def got(answer):
     assert isinstance(answer, Outputs), answer
     return answer
 
 
-def test_a_function_that_the_adapter_does_not_call_is_declined(torch_: Torch) -> None:
+def test_a_function_that_the_adapter_does_not_call_is_declined(torch_):
     strange = make("test.Strange-1", ["int8"], ["int8"])
     declined = Declined("this adapter calls no sort", missing=True)
     assert torch_.support(strange) == declined
@@ -62,7 +62,7 @@ PROMOTIONS = [
 
 
 @pytest.mark.parametrize(("left", "right", "common", "first", "second"), PROMOTIONS)
-def test_promotions(torch_: Torch, left, right, common, first, second) -> None:
+def test_promotions(torch_, left, right, common, first, second):
     case = make("test.Promote-1", [left[0], right[0]], [], PROMOTE)
     assert torch_.support(case) is None
     answer = got(torch_.answer(case, codes(case, left[1], right[1])))
@@ -73,7 +73,7 @@ def test_promotions(torch_: Torch, left, right, common, first, second) -> None:
     assert got(torch_.answer(back, codes(back, right[1], left[1]))).types == (common, common)
 
 
-def test_promotions_that_torch_has_not(torch_: Torch) -> None:
+def test_promotions_that_torch_has_not(torch_):
     case = make("test.Promote-1", ["uint16", "int32"], [], PROMOTE)
     answer = torch_.answer(case, codes(case, [1], [1]))
     assert isinstance(answer, Declined)
@@ -96,7 +96,7 @@ SEQUENCES = [
 
 
 @pytest.mark.parametrize(("start", "stop", "step", "output", "due"), SEQUENCES)
-def test_sequences(torch_: Torch, start, stop, step, output, due) -> None:
+def test_sequences(torch_, start, stop, step, output, due):
     case = make("test.Sequence-1", [start[0], stop[0], step[0]], [output])
     assert torch_.support(case) is None
     answer = got(torch_.answer(case, codes(case, start[1], stop[1], step[1])))
@@ -105,7 +105,7 @@ def test_sequences(torch_: Torch, start, stop, step, output, due) -> None:
     assert answer.arrays[0].dtype == case.outputs[0].format.storage
 
 
-def test_sequences_that_torch_refuses_or_has_not(torch_: Torch) -> None:
+def test_sequences_that_torch_refuses_or_has_not(torch_):
     case = make("test.Sequence-1", ["int32"] * 3, ["int32"])
     for values, words in (((1, 2, 0), "step must be nonzero"), ((5, 0, 1), "inconsistent with")):
         answer = torch_.answer(case, codes(case, *values))
@@ -119,13 +119,13 @@ def test_sequences_that_torch_refuses_or_has_not(torch_: Torch) -> None:
     assert isinstance(torch_.answer(case, codes(case, 0, 1 << 63, 1 << 62)), Refused)
 
 
-def test_a_huge_sequence_has_its_length_and_no_memory(torch_: Torch) -> None:
+def test_a_huge_sequence_has_its_length_and_no_memory(torch_):
     case = make("test.Sequence-1", ["int64"] * 3, ["float64"])
     answer = torch_.answer(case, codes(case, 0, 1 << 40, 1))
     assert answer == Oversized(((1 << 40,),), ("float64",))
 
 
-def test_the_limit_is_the_runs(torch_: Torch, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_limit_is_the_runs(torch_, monkeypatch):
     monkeypatch.setenv(LIMIT_VARIABLE, "4")
     case = make("test.Sequence-1", ["int64"] * 3, ["int64"])
     assert got(torch_.answer(case, codes(case, 0, 4, 1))).arrays[0].tolist() == [0, 1, 2, 3]

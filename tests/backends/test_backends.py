@@ -6,18 +6,20 @@ from catalogue import CATALOG
 
 from convcheck.backends.onnx.reference_evaluator import OnnxReference
 from convcheck.backends.onnx.runtime import OnnxRuntime
-from convcheck.backends.protocol import Backend, Declined, Outputs, Refused, open_backend
+from convcheck.backends.protocol import Declined, Outputs, Refused, open_backend
+from convcheck.backends.reference import Reference
 from convcheck.errors import Place, UnavailableError, UsageError
 from convcheck.numerics.format import Int, Text
 from convcheck.numerics.words import code_of
-from convcheck.rules.model import Attributes, Case, DType
+from convcheck.rules.find import find_case
+from convcheck.rules.model import Case, DType
 
 TYPES = CATALOG.types.types
 CAST_21 = [dtype.name for dtype in CATALOG.specs["onnx.Cast-21"].types["T1"]]
 SHAPES = [(3,), (), (0,), (1, 2, 3, 1)]
 
 
-def cast(source: str, target: str, version: int = 21, attributes: Attributes = ()) -> Case:
+def cast(source, target, version=21, attributes=()):
     return Case(
         spec=f"onnx.Cast-{version}",
         op="onnx.Cast",
@@ -29,32 +31,32 @@ def cast(source: str, target: str, version: int = 21, attributes: Attributes = (
     )
 
 
-def ones(name: str, shape: tuple[int, ...] = (3,)) -> np.ndarray:
+def ones(name, shape=(3,)):
     fmt = TYPES[name].format
     return np.full(shape, "1" if isinstance(fmt, Text) else code_of(fmt, "1")[0], fmt.storage)
 
 
-def text(*values: str) -> np.ndarray:
+def text(*values):
     return np.array(values, object)
 
 
-def outputs(answer: object) -> tuple[np.ndarray, str]:
+def outputs(answer):
     assert isinstance(answer, Outputs), answer
     return answer.arrays[0], answer.types[0]
 
 
 @pytest.fixture(scope="module")
-def ort() -> Backend:
+def ort():
     return OnnxRuntime()
 
 
 @pytest.fixture(scope="module")
-def reference() -> Backend:
+def reference():
     return OnnxReference()
 
 
 @pytest.mark.parametrize("source", CAST_21)
-def test_ort_answers_every_pair_of_cast_21_in_every_shape(ort: Backend, source: str) -> None:
+def test_ort_answers_every_pair_of_cast_21_in_every_shape(ort, source):
     for target in CAST_21:
         case = cast(source, target)
         assert ort.support(case) is None
@@ -65,7 +67,7 @@ def test_ort_answers_every_pair_of_cast_21_in_every_shape(ort: Backend, source: 
 
 
 @pytest.mark.parametrize("source", [name for name in CAST_21 if name != "string"])
-def test_the_reference_keeps_one_and_shapes(reference: Backend, source: str) -> None:
+def test_the_reference_keeps_one_and_shapes(reference, source):
     for target in ("float16", "bfloat16", "float8e5m2fnuz", "int4", "uint64", "bool"):
         for shape in SHAPES:
             answer = reference.answer(cast(source, target), [ones(source, shape)])
@@ -77,14 +79,14 @@ def test_the_reference_keeps_one_and_shapes(reference: Backend, source: str) -> 
             np.testing.assert_array_equal(got, ones(target, shape))
 
 
-def test_float8e8m0_and_two_bits(ort: Backend, reference: Backend) -> None:
+def test_float8e8m0_and_two_bits(ort, reference):
     for backend, target in product((ort, reference), ("float8e8m0", "int2", "uint2")):
         got, name = outputs(backend.answer(cast("float32", target, 25), [ones("float32", (5,))]))
         assert name == target
         np.testing.assert_array_equal(got, ones(target, (5,)))
 
 
-def test_negative_codes_of_four_bits(ort: Backend, reference: Backend) -> None:
+def test_negative_codes_of_four_bits(ort, reference):
     codes = np.array([0xF, 0x8, 0x7], np.uint8)
     for backend in (ort, reference):
         got, _ = outputs(backend.answer(cast("int4", "int8"), [codes]))
@@ -93,7 +95,7 @@ def test_negative_codes_of_four_bits(ort: Backend, reference: Backend) -> None:
         np.testing.assert_array_equal(back, codes)
 
 
-def test_attributes_reach_the_node(ort: Backend, reference: Backend) -> None:
+def test_attributes_reach_the_node(ort, reference):
     big = np.array([2.0**20], np.float32).view(np.uint32)
     for backend in (ort, reference):
         for saturate, code in ((0, 0x7F), (1, 0x7E)):
@@ -101,7 +103,7 @@ def test_attributes_reach_the_node(ort: Backend, reference: Backend) -> None:
             assert outputs(backend.answer(case, [big]))[0] == code
 
 
-def test_ort_texts_in_and_out(ort: Backend) -> None:
+def test_ort_texts_in_and_out(ort):
     texts = text("é", "", " 1\n", "a\0b").reshape(2, 2)
     got, name = outputs(ort.answer(cast("string", "string"), [texts]))
     assert (name, got.dtype, got.tolist()) == ("string", object, texts.tolist())
@@ -111,14 +113,14 @@ def test_ort_texts_in_and_out(ort: Backend) -> None:
     assert got.tolist() == ["1", "-2", "INF"]
 
 
-def test_reference_texts_in_and_out(reference: Backend) -> None:
+def test_reference_texts_in_and_out(reference):
     got, name = outputs(reference.answer(cast("int8", "string"), [np.array([1, 0xFF], np.uint8)]))
     assert (name, got.dtype, got.tolist()) == ("string", object, ["1", "-1"])
     got, name = outputs(reference.answer(cast("string", "float16"), [text("1", "-2")]))
     assert (name, got.tolist()) == ("float16", [0x3C00, 0xC000])
 
 
-def test_an_exception_on_a_value_is_refused(ort: Backend, reference: Backend) -> None:
+def test_an_exception_on_a_value_is_refused(ort, reference):
     answer = ort.answer(cast("string", "float32"), [text("1", "abc")])
     assert isinstance(answer, Refused)
     assert answer.message.startswith("RUNTIME_EXCEPTION: ")
@@ -136,14 +138,14 @@ def test_an_exception_on_a_value_is_refused(ort: Backend, reference: Backend) ->
     (cast("float32", "float6e2m3", 25), "Invalid tensor data type 27"),
     (cast("float32", "float16", 28), "Unsupported model IR version: 14"),
 ])  # fmt: skip
-def test_ort_declines_what_it_has_no_kernel_for(ort: Backend, case: Case, words: str) -> None:
+def test_ort_declines_what_it_has_no_kernel_for(ort, case, words):
     answer = ort.answer(case, [ones(case.inputs[0].name)])
     assert isinstance(answer, Declined)
     assert words in answer.message
     assert answer.missing
 
 
-def test_ort_declines_a_model_that_it_turns_down_in_its_own_words(ort: Backend) -> None:
+def test_ort_declines_a_model_that_it_turns_down_in_its_own_words(ort):
     case = cast("float32", "float8e8m0", 24, (("round_mode", "bogus"),))
     words = "FAIL: Exception during initialization: Attribute round_mode must be"
     answer = ort.answer(case, [ones("float32")])
@@ -152,7 +154,7 @@ def test_ort_declines_a_model_that_it_turns_down_in_its_own_words(ort: Backend) 
     assert not answer.missing
 
 
-def test_the_reference_declines_what_depends_on_no_value(reference: Backend) -> None:
+def test_the_reference_declines_what_depends_on_no_value(reference):
     answer = reference.answer(cast("bfloat16", "string"), [ones("bfloat16")])
     assert isinstance(answer, Declined)
     assert answer.missing
@@ -164,13 +166,13 @@ def test_the_reference_declines_what_depends_on_no_value(reference: Backend) -> 
     assert answer == Declined("ValueError: Unsupported rounding mode: bogus", missing=False)
 
 
-def test_what_fails_only_for_this_shape_is_refused(reference: Backend) -> None:
+def test_what_fails_only_for_this_shape_is_refused(reference):
     case = cast("float32", "float8e8m0", 24)
     assert isinstance(reference.answer(case, [ones("float32", ())]), Refused | Outputs)
     assert isinstance(reference.answer(case, [ones("float32", (1,))]), Outputs)
 
 
-def test_other_worlds_and_types_cannot_be_asked(ort: Backend, reference: Backend) -> None:
+def test_other_worlds_and_types_cannot_be_asked(ort, reference):
     other = Case("pypto.cast", "pypto.cast", 1, (TYPES["int8"],), (TYPES["int8"],), ())
     nameless = (DType("int7", Int(7, True), (), Place("test", 1)),)
     unknown = Case("onnx.Cast-21", "onnx.Cast", 21, nameless, nameless, ())
@@ -181,7 +183,7 @@ def test_other_worlds_and_types_cannot_be_asked(ort: Backend, reference: Backend
         assert answer.message == "the installed onnx package has no type int7"
 
 
-def test_providers() -> None:
+def test_providers():
     with pytest.raises(UnavailableError, match="has no NoExecutionProvider") as caught:
         OnnxRuntime("NoExecutionProvider")
     assert "ort:CPUExecutionProvider" in caught.value.hint
@@ -190,7 +192,7 @@ def test_providers() -> None:
     assert "CPUExecutionProvider, graph inputs, optimisation off, 1 thread" in named.version
 
 
-def test_another_provider_does_not_fall_back_on_the_cpu() -> None:
+def test_another_provider_does_not_fall_back_on_the_cpu():
     try:
         azure = OnnxRuntime("AzureExecutionProvider")
     except UnavailableError:
@@ -201,17 +203,17 @@ def test_another_provider_does_not_fall_back_on_the_cpu() -> None:
     assert "default CPU EP" in answer.message
 
 
-def test_versions_say_what_ran(ort: Backend, reference: Backend) -> None:
+def test_versions_say_what_ran(ort, reference):
     assert (ort.name, reference.name) == ("ort", "onnx-reference")
     assert ort.version.startswith("onnxruntime ")
     assert reference.version.endswith(" ReferenceEvaluator")
 
 
 @pytest.mark.parametrize("shape", [(), (0,), (3,), (1, 2, 1, 2)], ids=str)
-def test_only_a_type_counts(ort: Backend, reference: Backend, shape: tuple[int, ...]) -> None:
+def test_only_a_type_counts(ort, reference, shape):
     """CastLike: 1.5 to the type of another tensor, of any shape and values."""
     x, like = TYPES["float32"], TYPES["float8e4m3fn"]
-    attributes: Attributes = (("saturate", 0),)
+    attributes = (("saturate", 0),)
     case = Case("onnx.CastLike-19", "onnx.CastLike", 19, (x, like), (like,), attributes)
     for backend in (ort, reference):
         for other in (np.full(7, 0x7F, np.uint8), np.array(0x00, np.uint8)):
@@ -223,6 +225,24 @@ def test_only_a_type_counts(ort: Backend, reference: Backend, shape: tuple[int, 
 
 
 @pytest.mark.parametrize("name", ["pypto", "onnx-reference", "reference"])
-def test_a_backend_without_variants_refuses_one(name: str) -> None:
+def test_a_backend_without_variants_refuses_one(name):
     with pytest.raises(UsageError):
         open_backend(f"{name}:x")
+
+
+def answer(reference, saturate, bits):
+    name = f"onnx.Cast-21/float32-to-float8e4m3fn/saturate={saturate}"
+    found = reference.answer(find_case(CATALOG, name, None, None, ()), [bits])
+    return found.arrays[0]
+
+
+def test_what_was_asked_before_changes_no_answer():
+    reference, huge = Reference(CATALOG), np.array([0x7F00_0000, 0x3F80_0000], np.uint32)
+    clamped = answer(reference, 1, huge)
+    assert clamped.tolist() == [0x7E, 0x38]
+    clamped[:] = 0
+    assert answer(reference, 1, huge).tolist() == [0x7E, 0x38]
+    assert answer(reference, 0, huge).tolist() == [0x7F, 0x38]
+    huge[:] = 0x4000_0000
+    assert answer(reference, 0, huge).tolist() == [0x40, 0x40]
+    assert answer(reference, 0, huge.reshape(2, 1)).shape == (2, 1)

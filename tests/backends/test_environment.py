@@ -2,7 +2,6 @@ import ast
 import sys
 import venv
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,18 +16,17 @@ from convcheck.backends.process.backend import RUNTIMES
 from convcheck.backends.process.environment import SERVER, Environment
 from convcheck.backends.protocol import Declined, Outputs, Oversized, Refused, takes
 from convcheck.rules.cases import cases
-from convcheck.rules.model import Case
 
 HERE = f"{sys.executable}:ort"
 FLOAT8 = ("--from", "float32", "--to", "float8e4m3fnuz", "--where", "saturate=0")
 
 
 @pytest.fixture(scope="session")
-def old(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def old(tmp_path_factory):
     return old_environment(tmp_path_factory.getbasetemp().parent)
 
 
-def test_the_same_release_answers_the_same() -> None:
+def test_the_same_release_answers_the_same():
     """Texts and narrow types both ways, promotions, sequences, refusals, missing kernels."""
     chosen = [
         *named("onnx.Cast-21", "float32-to-float8e4m3fn/saturate=0", "int4-to-float16",
@@ -45,12 +43,12 @@ def test_the_same_release_answers_the_same() -> None:
     assert report_of(f"env:{HERE}", chosen) == direct
 
 
-def every(spec: str, step: int) -> list[Case]:
+def every(spec, step):
     return list(cases(CATALOG.specs[spec]))[5::step]
 
 
 @pytest.mark.parametrize("variant", ["openvino", "openvino:const"])
-def test_openvino_answers_the_same(variant: str) -> None:
+def test_openvino_answers_the_same(variant):
     pytest.importorskip("openvino")
     chosen = [
         *named("openvino.Convert-1", "float32-to-int8", "float16-to-float8e5m2", "int4-to-float32",
@@ -60,12 +58,12 @@ def test_openvino_answers_the_same(variant: str) -> None:
         *every("openvino.ConvertPromoteTypes-14", 9001), *every("openvino.FakeConvert-13", 200),
         *named("onnx.Cast-21", "float32-to-int4"),
     ]  # fmt: skip
-    if variant == "openvino:const":  # step 0 ends the plugin, reported as a time-out here
-        chosen += named("openvino.Range-4", "int32-int32-int32-to-int32")
+    if variant == "openvino:const":  # which compiles a model for each call
+        chosen = chosen[:4]
     assert report_of(f"env:{sys.executable}:{variant}", chosen) == report_of(variant, chosen)
 
 
-def test_torch_answers_the_same() -> None:
+def test_torch_answers_the_same():
     pytest.importorskip("torch")
     chosen = [
         *named("onnx.Cast-21", "float32-to-float8e4m3fn/saturate=0", "float64-to-float16",
@@ -81,12 +79,12 @@ def test_torch_answers_the_same() -> None:
     ("torch", "upper bound and larger bound inconsistent with step sign", False),
     ("openvino", "cpu_convert can't convert from: i8 precision to: i4", True),
 ])  # fmt: skip
-def test_a_kernel_that_is_missing_is_no_refusal(runtime: str, message: str, missing: bool) -> None:
+def test_a_kernel_that_is_missing_is_no_refusal(runtime, message, missing):
     due = Declined(message, missing=True) if missing else Refused(message)
     assert RUNTIMES[runtime].heard(Refused(message)) == due
 
 
-def test_two_releases_side_by_side(old: Path) -> None:
+def test_two_releases_side_by_side(old):
     path = old.parent.parent / "both.json"
     done = convcheck("run", "--backend", f"env:{old}:ort", "--backend", f"env:{HERE}",
                      "onnx.Cast-19", *FLOAT8, "-o", path, "--no-progress")  # fmt: skip
@@ -101,7 +99,7 @@ def test_two_releases_side_by_side(old: Path) -> None:
     assert "[x] = -0" not in rows[1]
 
 
-def test_a_model_that_does_not_load_is_declined_each_time() -> None:
+def test_a_model_that_does_not_load_is_declined_each_time():
     """In 1.15.1 such models raised errors when they were retried with other shapes."""
     (chosen,) = named("onnx.Cast-21", "float32-to-float4e2m1")
     backend = Environment(HERE, catalog=CATALOG)
@@ -111,7 +109,7 @@ def test_a_model_that_does_not_load_is_declined_each_time() -> None:
         assert "NOT_IMPLEMENTED" in answer.message
 
 
-def test_a_large_answer_is_not_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_large_answer_is_not_sent(monkeypatch):
     monkeypatch.setenv("CONVCHECK_MAX_ELEMENTS", "50")
     ranges = [c for c in cases(CATALOG.specs["onnx.Range-11"]) if c.inputs[0].name == "int32"]
     backend = Environment(HERE, catalog=CATALOG)
@@ -121,19 +119,18 @@ def test_a_large_answer_is_not_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     assert isinstance(backend.answer(ranges[0], inputs), Outputs)
 
 
-def planted_run(how: str, tmp_path: Path) -> list[dict[str, Any]]:
+def planted_run(how, tmp_path):
     program, path = plant(tmp_path, "1", how), tmp_path / "run.json"
     convcheck("run", "--backend", f"env:{program}:ort", "onnx.Cast-13", "--from", "int8", "--to",
               "int16", "--timeout", 2 if how == "hangs" else 60, "-o", path)  # fmt: skip
-    found: list[dict[str, Any]] = report_at(path)["cases"]
-    return found
+    return report_at(path)["cases"]
 
 
 @pytest.mark.parametrize(
     ("how", "verdict"),
     [("fine", "pass"), ("lies", "fail"), ("dies", "crashed"), ("hangs", "crashed")],
 )
-def test_who_dies_or_hangs_costs_its_own_value(how: str, verdict: str, tmp_path: Path) -> None:
+def test_who_dies_or_hangs_costs_its_own_value(how, verdict, tmp_path):
     (found,) = planted_run(how, tmp_path)
     assert found["verdict"] == verdict
     blamed = {
@@ -143,12 +140,12 @@ def test_who_dies_or_hangs_costs_its_own_value(how: str, verdict: str, tmp_path:
     assert blamed == ({("0x07", "0x07")} if how != "fine" else set())
 
 
-def test_a_fault_of_the_server_is_no_refusal(tmp_path: Path) -> None:
+def test_a_fault_of_the_server_is_no_refusal(tmp_path):
     (found,) = planted_run("raises", tmp_path)
     assert found["verdict"] == "error"
 
 
-def test_an_answer_of_a_type_that_no_spec_has_is_wrong(tmp_path: Path) -> None:
+def test_an_answer_of_a_type_that_no_spec_has_is_wrong(tmp_path):
     """It is the runtime's fault, not convcheck's. An example is complex32 of torch 2.1.2."""
     (found,) = planted_run("strange", tmp_path)
     assert {(g["verdict"], g["kind"]) for g in found["groups"]} == {("fail", "wrong type")}
@@ -156,14 +153,14 @@ def test_an_answer_of_a_type_that_no_spec_has_is_wrong(tmp_path: Path) -> None:
     assert "int16x, not int16" in example["message"]
 
 
-def test_a_run_asks_the_specs_of_what_it_stands_for() -> None:
+def test_a_run_asks_the_specs_of_what_it_stands_for():
     found = {
         spec.op.partition(".")[0] for spec in CATALOG.specs.values() if takes(f"env:{HERE}", spec)
     }
     assert found == {"onnx"}
 
 
-def test_the_server_is_one_file_for_old_pythons() -> None:
+def test_the_server_is_one_file_for_old_pythons():
     printed = convcheck("backend", "serve", "--standalone")
     assert printed.returncode == 0
     assert printed.stdout == SERVER.read_text()
@@ -182,14 +179,14 @@ def test_the_server_is_one_file_for_old_pythons() -> None:
     (f"env:{sys.executable}:ort:NoProvider", 4, "has no NoProvider"),
     ("env:/bin/false:ort", 4, "exited with status 1"),
 ])  # fmt: skip
-def test_what_cannot_be_asked_is_said(address: str, code: int, says: str) -> None:
+def test_what_cannot_be_asked_is_said(address, code, says):
     done = convcheck("run", "--backend", address, "onnx.Cast-19", *FLOAT8)
     assert done.returncode == code
     assert says in done.stderr
     assert "hint: " in done.stderr or code == 4
 
 
-def test_a_python_without_the_runtime(tmp_path: Path) -> None:
+def test_a_python_without_the_runtime(tmp_path):
     venv.create(tmp_path / "empty", with_pip=False, symlinks=True)
     python = tmp_path / "empty" / "bin" / "python"
     done = convcheck("run", "--backend", f"env:{python}:ort", "onnx.Cast-19", *FLOAT8)

@@ -10,10 +10,9 @@ from convcheck.backends.protocol import LIMIT_VARIABLE, Declined, Oversized, ope
 from convcheck.errors import UnavailableError
 from convcheck.plan.select import select
 from convcheck.plan.selection import Selection
-from convcheck.rules.model import Case
 
 
-def package(name: str) -> pytest.param:
+def package(name):
     installed = (ROOT / "node_modules" / f"onnxruntime-{name}").is_dir()
     missing = pytest.mark.skipif(not installed, reason=f"needs npm install onnxruntime-{name}")
     return pytest.param(f"ort-{name}:{ROOT}", marks=[pytest.mark.slow, missing], id=name)
@@ -22,12 +21,12 @@ def package(name: str) -> pytest.param:
 each = pytest.mark.parametrize("address", [package("node"), package("web")])
 
 
-def cast_21(source: str, target: str) -> Case:
+def cast_21(source, target):
     return select(CATALOG, Selection(("onnx.Cast-21",), (source,), (target,)))[0]
 
 
 @each
-def test_casts_bit_by_bit(address: str) -> None:
+def test_casts_bit_by_bit(address):
     backend = open_backend(address, CATALOG)
     for source, target, given, due in (
         ("float32", "float16", [0x3F800000, 0x477FF000, 0x80000000], [0x3C00, 0x7C00, 0x8000]),
@@ -47,7 +46,7 @@ def test_casts_bit_by_bit(address: str) -> None:
 
 @each
 @pytest.mark.parametrize(("source", "target"), [("float32", "bfloat16"), ("uint4", "float32")])
-def test_types_without_tensors_are_declined(address: str, source: str, target: str) -> None:
+def test_types_without_tensors_are_declined(address, source, target):
     case = cast_21(source, target)
     said = open_backend(address, CATALOG).answer(case, [np.zeros(2, case.inputs[0].format.storage)])
     assert isinstance(said, Declined)
@@ -56,7 +55,7 @@ def test_types_without_tensors_are_declined(address: str, source: str, target: s
 
 
 @each
-def test_what_is_too_large_is_not_sent(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_too_large_is_not_sent(address, monkeypatch):
     monkeypatch.setenv(LIMIT_VARIABLE, "1000")
     case = select(CATALOG, Selection(("onnx.Range-11",), ("int32",)))[0]
     backend = open_backend(address, CATALOG)
@@ -65,7 +64,7 @@ def test_what_is_too_large_is_not_sent(address: str, monkeypatch: pytest.MonkeyP
 
 
 @each
-def test_names_and_versions(address: str) -> None:
+def test_names_and_versions(address):
     backend = open_backend(address, CATALOG)
     assert backend.name == address
     assert "graph inputs, optimisation off, 1 thread, Node " in backend.version
@@ -75,14 +74,14 @@ def test_names_and_versions(address: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["node", "web"])
-def test_a_package_that_is_not_there(name: str, tmp_path) -> None:
+def test_a_package_that_is_not_there(name, tmp_path):
     package = f"onnxruntime-{name}"
     with pytest.raises(UnavailableError, match=f"Cannot find module '{package}'") as caught:
         open_backend(f"ort-{name}:{tmp_path}", CATALOG)
     assert caught.value.hint == f"npm install {package}, and name the folder: ort-{name}:FOLDER"
 
 
-def test_without_node(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_node(tmp_path, monkeypatch):
     from convcheck.backends.process.environment import OrtWeb
 
     monkeypatch.setenv("PATH", str(tmp_path))

@@ -5,7 +5,6 @@ from dataclasses import replace
 from functools import cache
 from importlib.util import find_spec
 from itertools import product
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +14,6 @@ from library_cases import cast_case, chain_case, codes_of
 from convcheck.backends.onnx.model import build, serialised
 from convcheck.backends.protocol import (
     LIMIT_VARIABLE,
-    Backend,
     Declined,
     Outputs,
     Oversized,
@@ -24,12 +22,12 @@ from convcheck.backends.protocol import (
 )
 from convcheck.errors import UsageError
 from convcheck.rules.cases import cases
-from convcheck.rules.model import Attributes, Case
+from convcheck.rules.model import Case
 
 MODULES = {"litert": "ai_edge_litert", "ort": "onnxruntime", "onnx-reference": "onnx"}
 
 
-def library(address: str, *marks: Any) -> Any:
+def library(address, *marks):
     """Return a parameter that is skipped without the library, which is not imported."""
     name = address.partition(":")[0]
     there = find_spec(MODULES.get(name, name)) is not None
@@ -38,7 +36,7 @@ def library(address: str, *marks: Any) -> Any:
     return pytest.param(address, marks=[missing, *slow, *marks], id=address)
 
 
-def each(*addresses: str) -> Any:
+def each(*addresses):
     return pytest.mark.parametrize("address", [library(address) for address in addresses])
 
 
@@ -53,27 +51,25 @@ EVERY = pytest.mark.parametrize("address", [
 
 
 @cache
-def opened(address: str) -> Backend:
+def opened(address):
     return open_backend(address, CATALOG)
 
 
-def cast_by(
-    address: str, source: str, target: str, attributes: Attributes = (), **more: Any
-) -> Case:
+def cast_by(address, source, target, attributes=(), **more):
     """Return a case of Cast-28, or of Cast-21 for the importers, which have no later opset."""
     case = cast_case(source, target, attributes, **more)
     importer = address.partition(":")[0] in IMPORTERS
     return cast_21(case) if importer else case
 
 
-def cast_21(case: Case) -> Case:
+def cast_21(case):
     return replace(case, spec="onnx.Cast-21", version=21, carried=(("to", "int"),))
 
 
 NEVER, ALWAYS = (("saturate", 0),), (("saturate", 1),)
 NEAREST = (*ALWAYS, ("round_mode", "nearest"))
 # libraries, source, target, attributes, inputs, expected codes
-CASTS: list[tuple[str, str, str, Attributes, list[int], list[int]]] = [
+CASTS = [
     ("all", "float32", "float16", (), [0x3F800000, 0x477FE000, 0x80000000],
      [0x3C00, 0x7BFF, 0x8000]),
     ("tract iree tvm", "float32", "float16", (), [0x3F800000, 0x477FF000, 0x80000000],
@@ -140,7 +136,7 @@ CASTS: list[tuple[str, str, str, Attributes, list[int], list[int]]] = [
 
 
 @EVERY
-def test_casts_bit_by_bit(address: str) -> None:
+def test_casts_bit_by_bit(address):
     name = address.partition(":")[0]
     known = {address, name, "" if name in IMPORTERS else "all"}
     backend, asked = opened(address), [cast for cast in CASTS if known & set(cast[0].split())]
@@ -153,14 +149,14 @@ def test_casts_bit_by_bit(address: str) -> None:
 
 
 @each("iree:vmvx")
-def test_iree_has_a_machine_of_its_own(address: str) -> None:
+def test_iree_has_a_machine_of_its_own(address):
     case = cast_by(address, "float32", "float64")
     assert codes_of(opened(address), case, [0x3DCCCCCD]).tolist() == [0x3FB99999A0000000]
 
 
 @EVERY
 @pytest.mark.parametrize("shape", [(), (0,), (2, 0), (5,), (1, 2, 3, 1), (2049,)], ids=str)
-def test_shapes_are_kept(address: str, shape: tuple[int, ...]) -> None:
+def test_shapes_are_kept(address, shape):
     if 0 in shape and address.partition(":")[0] in IMPORTERS:
         return  # they take no tensors without elements
     case, three = cast_by(address, "float32", "int32"), np.full(shape, 0x40400000)
@@ -168,7 +164,7 @@ def test_shapes_are_kept(address: str, shape: tuple[int, ...]) -> None:
 
 
 @EVERY
-def test_inputs_stay_as_they_are_and_answers_outlive_the_call(address: str) -> None:
+def test_inputs_stay_as_they_are_and_answers_outlive_the_call(address):
     backend, case = opened(address), cast_by(address, "int32", "int8")
     mine = np.arange(12, dtype=np.uint32)
     mine.flags.writeable = False
@@ -177,7 +173,7 @@ def test_inputs_stay_as_they_are_and_answers_outlive_the_call(address: str) -> N
     assert held.arrays[0].tolist() == [0, 3, 6, 9]
 
 
-def test_an_identity_gives_memory_of_its_own() -> None:
+def test_an_identity_gives_memory_of_its_own():
     pytest.importorskip("torch")
     mine = np.arange(12, dtype=np.uint8)
     answer = opened("torch").answer(cast_case("int8", "int8"), [mine])
@@ -185,7 +181,7 @@ def test_an_identity_gives_memory_of_its_own() -> None:
     np.testing.assert_array_equal(mine, np.arange(12))
 
 
-DECLINED: list[tuple[str, str, str, Attributes, str]] = [
+DECLINED = [
     *((name, "string", "float32", (), "texts") for name in IMPORTERS),
     # jax.numpy has the type, and XLA aborts if it is a constant
     ("jax", "float32", "float6e2m3", (), "INVALID_ARGUMENT: Unknown NumPy dtype"),
@@ -209,7 +205,7 @@ DECLINED: list[tuple[str, str, str, Attributes, str]] = [
 
 
 @EVERY
-def test_what_it_has_no_way_to_say_is_declined(address: str) -> None:
+def test_what_it_has_no_way_to_say_is_declined(address):
     for of, source, target, attributes, words in DECLINED:
         if of == address:
             said = opened(address).support(cast_by(address, source, target, attributes))
@@ -231,7 +227,7 @@ def test_what_it_has_no_way_to_say_is_declined(address: str) -> None:
     (*library("ml_dtypes").values, "float8e8m0", "int4", ()),
     (*library("mlx").values, "int8", "float8e4m3fn", ALWAYS),
 ])  # fmt: skip
-def test_missing_kernels(address: str, source: str, target: str, attributes: Attributes) -> None:
+def test_missing_kernels(address, source, target, attributes):
     pytest.importorskip(MODULES.get(address, f"{address}.core" if address == "mlx" else address))
     case = cast_by(address, source, target, attributes)
     answer = opened(address).answer(case, [np.zeros(2, case.inputs[0].format.storage)])
@@ -240,7 +236,7 @@ def test_missing_kernels(address: str, source: str, target: str, attributes: Att
 
 
 BOTH, MIDDLES = ("fed", "constant"), ("hidden", "exposed")
-CHAINS: dict[str, dict[str, tuple[str, ...]]] = {
+CHAINS = {
     "jax": {"jit": ("on", "off"), "input": BOTH, "middle": MIDDLES},
     "mlx": {"compile": ("off", "on"), "input": BOTH, "middle": MIDDLES},
     "litert": {"input": BOTH[:1], "middle": MIDDLES},
@@ -253,7 +249,7 @@ CHAINS: dict[str, dict[str, tuple[str, ...]]] = {
 
 
 @each(*CHAINS)
-def test_a_chain_is_one_graph(address: str) -> None:
+def test_a_chain_is_one_graph(address):
     backend, options = opened(address), CHAINS[address]
     half, given, due = "bfloat16", [0x3F818000, 0x3F808001], [0x3F820000, 0x3F810000]
     if address in IMPORTERS:
@@ -280,7 +276,7 @@ SAYS = {
 
 
 @EVERY
-def test_its_name_version_and_variants(address: str) -> None:
+def test_its_name_version_and_variants(address):
     backend, name = opened(address), address.partition(":")[0]
     assert backend.name == address
     assert backend.version.startswith(f"{name} ")
@@ -296,9 +292,9 @@ def test_its_name_version_and_variants(address: str) -> None:
     (*library("jax").values, {"jit": "off"}, "jax:eager"),
     (*library("mlx").values, {"compile": "on"}, "mlx:compile"),
 ])  # fmt: skip
-def test_options(address: str, choice: dict[str, str], name: str) -> None:
+def test_options(address, choice, name):
     pytest.importorskip("mlx.core" if address == "mlx" else address)
-    backend: Any = opened(address)
+    backend = opened(address)
     assert backend.configured(choice).name == name
     with pytest.raises(UsageError, match=f"{address} has no option 'threads'"):
         backend.configured({"threads": "2"})
@@ -317,7 +313,7 @@ SEQUENCES = [
 of_sequences = each("jax", "jax:eager", "mlx", "tinygrad:python", "ort", "onnx-reference")
 
 
-def asked(backend: Backend, name: str, codes: list[int]) -> object:
+def asked(backend, name, codes):
     kind = CATALOG.types.types[name]
     case = Case("onnx.Range-11", "onnx.Range", 11, (kind,) * 3, (kind,), ())
     assert backend.support(case) is None
@@ -327,7 +323,7 @@ def asked(backend: Backend, name: str, codes: list[int]) -> object:
 
 @of_sequences
 @pytest.mark.parametrize("name", ["int32", "int64", "float32"])
-def test_sequences_bit_by_bit(address: str, name: str) -> None:
+def test_sequences_bit_by_bit(address, name):
     bits = CATALOG.types.types[name].format.bits
     for each_one in SEQUENCES:
         codes, due = (
@@ -341,7 +337,7 @@ def test_sequences_bit_by_bit(address: str, name: str) -> None:
 
 
 @of_sequences
-def test_a_sequence_too_large_stays_there(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sequence_too_large_stays_there(address, monkeypatch):
     monkeypatch.setenv(LIMIT_VARIABLE, "4")
     backend = opened(address)
     assert isinstance(asked(backend, "int64", [0, 4, 1]), Outputs)
@@ -350,7 +346,7 @@ def test_a_sequence_too_large_stays_there(address: str, monkeypatch: pytest.Monk
 
 
 @each(*IMPORTERS)
-def test_sequences_of_importers(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sequences_of_importers(address, monkeypatch):
     answer = asked(opened(address), "int32", [2, 8, 3])
     assert isinstance(answer, Outputs), answer
     assert (answer.types, answer.arrays[0].tolist()) == (("int32",), [2, 5])
@@ -359,14 +355,14 @@ def test_sequences_of_importers(address: str, monkeypatch: pytest.MonkeyPatch) -
 
 
 @of_sequences
-def test_what_has_no_end_is_refused(address: str) -> None:
+def test_what_has_no_end_is_refused(address):
     assert isinstance(asked(opened(address), "int32", [0, 5, 0]), Refused)
     nan = asked(opened(address), "float32", [0x7FC00000, FLOATS[4], FLOATS[1]])
     assert isinstance(nan, Refused), nan
 
 
 @pytest.mark.parametrize("spec", ["onnx.Cast-13", "onnx.Cast-25", "onnx.QuantizeLinear-23"])
-def test_a_serialised_model_is_the_one_that_is_built(spec: str) -> None:
+def test_a_serialised_model_is_the_one_that_is_built(spec):
     from onnx import ModelProto
 
     for case in list(cases(CATALOG.specs[spec]))[::11]:

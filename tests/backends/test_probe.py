@@ -1,25 +1,24 @@
 """`convcheck backend probe` checks a program step by step."""
 
 import sys
-from pathlib import Path
 
 import pytest
 from catalogue import CATALOG
 from command import convcheck
 from places import KERNELS
 
-from convcheck.backends.process.probe import STEPS, Probe, ProbeStep, questions
+from convcheck.backends.process.probe import STEPS, Probe, questions
 from convcheck.rules.cases import cases
 
 PYTHON = f"{sys.executable} -S"
 CAST = questions(cases(CATALOG.specs["onnx.Cast-21"]))
 
 
-def steps(command: str) -> list[ProbeStep]:
+def steps(command):
     return list(Probe(command, CATALOG, CAST).steps())
 
 
-def test_a_good_program() -> None:
+def test_a_good_program():
     probe = Probe(f"{PYTHON} {KERNELS / 'cast.py'}", CATALOG, CAST)
     found = list(probe.steps())
     assert [step.name for step in found] == list(STEPS)
@@ -33,7 +32,7 @@ def test_a_good_program() -> None:
 
 
 @pytest.mark.parametrize("saturate", [0, 1])
-def test_attribute_values_are_tried_until_one_is_answered(saturate: int, tmp_path: Path) -> None:
+def test_attribute_values_are_tried_until_one_is_answered(saturate, tmp_path):
     source = (KERNELS / "cast.py").read_text()
     good = 'saturate = request["attributes"].get("saturate", 1)\n'
     assert good in source
@@ -45,7 +44,7 @@ def test_attribute_values_are_tried_until_one_is_answered(saturate: int, tmp_pat
     assert "outputs for 1 of 1" in done.stdout
 
 
-def test_the_selectors_are_those_of_run() -> None:
+def test_the_selectors_are_those_of_run():
     program = f"process:{PYTHON} {KERNELS / 'cast.py'}"
     for words, said in (
         (("--to", "int8", "--from", "int32"), "outputs for 1 of 1"),
@@ -84,9 +83,7 @@ BROKEN = [
 
 
 @pytest.mark.parametrize(("good", "broken", "name", "words"), BROKEN)
-def test_a_broken_program(
-    good: str, broken: str, name: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_broken_program(good, broken, name, words, tmp_path, monkeypatch):
     monkeypatch.setattr("convcheck.backends.process.probe.ENDING", 0.2)
     if "no answer" in words:
         monkeypatch.setattr("convcheck.backends.process.probe.PATIENCE", 1.0)
@@ -102,14 +99,14 @@ def test_a_broken_program(
     assert last.wrong
 
 
-def test_what_it_wrote_to_stderr_is_kept() -> None:
+def test_what_it_wrote_to_stderr_is_kept():
     probe = Probe(f"{PYTHON} -c \"import sys; sys.exit('no device')\"", CATALOG, CAST)
     *_, last = probe.steps()
     assert (last.name, last.wrong) == ("answers hello", f"{sys.executable} exited with status 1")
     assert probe.printed == ["no device"]
 
 
-def test_what_is_no_program() -> None:
+def test_what_is_no_program():
     done = convcheck("backend", "probe", "--backend", "ort")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("convcheck: 'ort' is not a program\n")

@@ -4,9 +4,7 @@ import signal
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import jsonschema
 import numpy as np
@@ -23,7 +21,7 @@ from convcheck.backends.process.backend import Process, headers, request, templa
 from convcheck.backends.protocol import DiedError, Outputs, Oversized, ProtocolError, Raised
 from convcheck.errors import UnavailableError
 from convcheck.numerics.format import Text
-from convcheck.plan.runner import Execution, execute
+from convcheck.plan.runner import execute
 from convcheck.plan.select import select
 from convcheck.plan.selection import Selection
 from convcheck.rules.cases import cases
@@ -36,7 +34,7 @@ BAD = f"{PYTHON} {HERE / 'bad.py'}"
 CODES = np.arange(30, dtype=np.uint8)
 
 
-def compiled(folder: Path, source: str, *compiler: str) -> str:
+def compiled(folder, source, *compiler):
     """Compile a C program without warnings, beside the output of `c-header`. Return its path."""
     (folder / "mine.c").write_text(source)
     (folder / "convcheck.h").write_text(convcheck("backend", "example", "c-header").stdout)
@@ -49,7 +47,7 @@ def compiled(folder: Path, source: str, *compiler: str) -> str:
 TO = ("float8e4m3fn", "bfloat16")
 
 
-def judged(command: str) -> Execution:
+def judged(command):
     """Run a program on the edge tier of the examples' cases, and on one unsupported case."""
     chosen = [
         *select(CATALOG, Selection(("onnx.Cast-21",), ("float32",), TO, (), ())),
@@ -60,7 +58,7 @@ def judged(command: str) -> Execution:
                    on_result=lambda result: None)  # fmt: skip
 
 
-def verdicts(execution: Execution) -> dict[str, str]:
+def verdicts(execution):
     return {result.case.name: result.verdict for result in execution.results}
 
 
@@ -81,7 +79,7 @@ CPP = (str(CC), "-x", "c++", "-std=c++11", "-pedantic")
 
 @needs_cc
 @pytest.mark.parametrize("compiler", [(), CPP], ids=["c", "c++"])
-def test_the_example_in_c(compiler: tuple[str, ...], tmp_path: Path) -> None:
+def test_the_example_in_c(compiler, tmp_path):
     source = convcheck("backend", "example", "c").stdout
     execution = judged(compiled(tmp_path, source, *compiler))
     assert verdicts(execution) == RIGHT
@@ -91,7 +89,7 @@ def test_the_example_in_c(compiler: tuple[str, ...], tmp_path: Path) -> None:
 
 
 @needs_cc
-def test_a_kernel_in_c_may_refuse(tmp_path: Path) -> None:
+def test_a_kernel_in_c_may_refuse(tmp_path):
     source = convcheck("backend", "example", "c").stdout
     start = source.index("static const char *to_bfloat16")
     refusing = source[start:].replace("(void)request;", '(void)request; return "not today";', 1)
@@ -104,7 +102,7 @@ def test_a_kernel_in_c_may_refuse(tmp_path: Path) -> None:
 
 
 @needs_cc
-def test_a_kernel_in_c_reads_attributes(tmp_path: Path) -> None:
+def test_a_kernel_in_c_reads_attributes(tmp_path):
     checks = (
         'convcheck_is(r, "round_mode", "up")',
         '!convcheck_is(r, "round_mode", "u")',
@@ -118,7 +116,7 @@ int main(void) {{ const char *r = {json.dumps(line)}; return !({" && ".join(chec
     subprocess.run([compiled(tmp_path, source)], check=True, timeout=60)
 
 
-def test_the_example_in_python(tmp_path: Path) -> None:
+def test_the_example_in_python(tmp_path):
     (tmp_path / "cast.py").write_text(convcheck("backend", "example", "python").stdout)
     execution = judged(f"{PYTHON} {tmp_path / 'cast.py'}")
     right = {n: "unsupported" if "bfloat16" in n else verdict for n, verdict in RIGHT.items()}
@@ -126,7 +124,7 @@ def test_the_example_in_python(tmp_path: Path) -> None:
     assert execution.backend.version == "cast.py 1.0"
 
 
-def test_a_program_with_another_default_is_caught(tmp_path: Path) -> None:
+def test_a_program_with_another_default_is_caught(tmp_path):
     source = convcheck("backend", "example", "python").stdout
     stated = '.get("saturate", 1)'
     assert stated in source
@@ -140,10 +138,10 @@ def test_a_program_with_another_default_is_caught(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def opened(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Process]]:
-    processes: list[Process] = []
+def opened(monkeypatch):
+    processes = []
 
-    def start(mode: str, program: str = BAD) -> Process:
+    def start(mode, program=BAD):
         hangs = "hangs" in mode or mode == "not_reading"
         monkeypatch.setenv("CONVCHECK_TIMEOUT", "1.5" if hangs else "60")
         processes.append(Process(f"{program} {mode}", catalog=CATALOG))
@@ -169,7 +167,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("mode", WRONG)
-def test_what_is_no_answer(mode: str, opened: Callable[..., Process]) -> None:
+def test_what_is_no_answer(mode, opened):
     process = opened(mode)
     with pytest.raises(ProtocolError) as raised:
         process.answer(case(1), [CODES])
@@ -178,14 +176,14 @@ def test_what_is_no_answer(mode: str, opened: Callable[..., Process]) -> None:
     assert process._program.wait(0) is not None
 
 
-def test_an_error_of_the_program_loses_that_call(opened: Callable[..., Process]) -> None:
+def test_an_error_of_the_program_loses_that_call(opened):
     process = opened("error")
     assert process.answer(case(1), [CODES]) == Raised("the device is not there")
     assert process.spoiled
     assert process._program.wait(0) is None
 
 
-def test_an_answer_that_comes_again_later(opened: Callable[..., Process]) -> None:
+def test_an_answer_that_comes_again_later(opened):
     process = opened("twice_later")
     assert isinstance(process.answer(case(1), [CODES]), Outputs)
     with pytest.raises(ProtocolError, match="run 1 is answered twice"):
@@ -205,7 +203,7 @@ HANGS = {
 
 
 @pytest.mark.parametrize("mode", [*DEATHS, *HANGS])
-def test_what_is_a_death(mode: str, opened: Callable[..., Process]) -> None:
+def test_what_is_a_death(mode, opened):
     process = opened(mode)
     with pytest.raises(DiedError) as raised:
         process.answer(case(1), [CODES])
@@ -214,7 +212,7 @@ def test_what_is_a_death(mode: str, opened: Callable[..., Process]) -> None:
     assert process._program.wait(0) is not None
 
 
-def test_a_request_that_is_not_read(opened: Callable[..., Process]) -> None:
+def test_a_request_that_is_not_read(opened):
     process = opened("not_reading")
     with pytest.raises(DiedError, match="it has not read the request: ") as raised:
         process.answer(case(1), [np.zeros(4_000_000, np.uint8)])
@@ -224,7 +222,7 @@ def test_a_request_that_is_not_read(opened: Callable[..., Process]) -> None:
 
 
 @pytest.mark.parametrize("mode", ["good", "split", "late", "spaces", "hands_over"])
-def test_what_is_right(mode: str, opened: Callable[..., Process]) -> None:
+def test_what_is_right(mode, opened):
     process = opened(mode)
     for _ in range(3):
         answer = process.answer(case(1), [CODES])
@@ -233,7 +231,7 @@ def test_what_is_right(mode: str, opened: Callable[..., Process]) -> None:
 
 
 @pytest.mark.parametrize("mode", ["good", "spaces"])
-def test_several_requests_at_a_time(mode: str, opened: Callable[..., Process]) -> None:
+def test_several_requests_at_a_time(mode, opened):
     sizes = (0, 1, 30, 40_000, 7, 20_000, 20_000, 3)
     questions = [[np.arange(size).astype(np.uint8)] for size in sizes]
     answers = list(opened(mode).answers(case(1), questions))
@@ -242,7 +240,7 @@ def test_several_requests_at_a_time(mode: str, opened: Callable[..., Process]) -
 
 
 @pytest.mark.parametrize("mode", ["segfault_on_100", "status_3_on_100", "hangs_on_100"])
-def test_of_requests_the_deadly_one_is_known(mode: str, opened: Callable[..., Process]) -> None:
+def test_of_requests_the_deadly_one_is_known(mode, opened):
     questions = [[CODES], [CODES[:3]], [np.array([100], np.uint8)], [CODES], [CODES]]
     answers = opened(mode).answers(case(1), questions)
     for (inputs,) in questions[:2]:
@@ -252,7 +250,7 @@ def test_of_requests_the_deadly_one_is_known(mode: str, opened: Callable[..., Pr
         next(answers)
 
 
-def test_a_program_may_write_while_it_is_written_to(opened: Callable[..., Process]) -> None:
+def test_a_program_may_write_while_it_is_written_to(opened):
     process = opened("eager")
     process._timeout = 20.0
     for size in (3, 8_000_000):
@@ -261,7 +259,7 @@ def test_a_program_may_write_while_it_is_written_to(opened: Callable[..., Proces
         assert not answer.arrays[0].any()
 
 
-def test_too_large_answers(opened: Callable[..., Process], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_large_answers(opened, monkeypatch):
     monkeypatch.setenv("CONVCHECK_MAX_ELEMENTS", "1000")
     process = opened("more_than_asked")
     assert process.answer(case(1), [CODES]) == Oversized(((1200,),), ("int8",))
@@ -274,14 +272,14 @@ def test_too_large_answers(opened: Callable[..., Process], monkeypatch: pytest.M
     ("hello_nameless", "the answer to hello has no `name`: `{"),
     ("hello_text", 'stdout had `"usage: bad MODE"`, which is not an answer'),
 ])  # fmt: skip
-def test_a_hello_that_is_none(mode: str, words: str) -> None:
+def test_a_hello_that_is_none(mode, words):
     with pytest.raises(UnavailableError) as raised:
         Process(f"{BAD} {mode}", catalog=CATALOG)
     assert words in raised.value.message
     assert raised.value.hint.endswith(f"`convcheck backend probe --backend 'process:{BAD} {mode}'`")
 
 
-def test_programs_that_cannot_be_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_programs_that_cannot_be_started(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name, text in (("plain", "echo"), ("text", "echo"), ("my-script", "#!/nowhere/sh\n")):
         Path(name).write_text(text)
@@ -297,7 +295,7 @@ def test_programs_that_cannot_be_started(tmp_path: Path, monkeypatch: pytest.Mon
         refused("run", "--backend", f"process:{command}", "onnx.Cast-21")
 
 
-def test_the_rest_of_the_run_goes_on() -> None:
+def test_the_rest_of_the_run_goes_on():
     modes = ["text", "twice_later"]
     numbers = [n for mode in modes for n in (100 + len(mode), list(bad.MODES).index(mode))]
     results = ran(f"process:{BAD} all", *numbers, 200).results
@@ -311,7 +309,7 @@ def test_the_rest_of_the_run_goes_on() -> None:
     ("status_3_on_100", "exited with status 3: cannot open libmine.so"),
     ("hangs_on_100", "no answer within 0.6 s"),
 ])  # fmt: skip
-def test_the_deadly_input_is_found(mode: str, words: str) -> None:
+def test_the_deadly_input_is_found(mode, words):
     timeout = 0.6 if "hangs" in mode else 20.0
     before, result, after = ran(f"process:{BAD} {mode}", 0, 1, 2, timeout=timeout).results
     assert (before.verdict, before.checked) == (after.verdict, after.checked) == ("pass", 37)
@@ -320,7 +318,7 @@ def test_the_deadly_input_is_found(mode: str, words: str) -> None:
     assert words in result.message
 
 
-def test_a_program_that_dies_while_it_starts() -> None:
+def test_a_program_that_dies_while_it_starts():
     script = "import sys; sys.exit('no device')"
     with pytest.raises(UnavailableError, match="exited with status 1: no device while it was"):
         ran(f'process:{PYTHON} -c "{script}"', 0)
@@ -339,7 +337,7 @@ while True: time.sleep(1)
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
-def test_a_hanging_program_ends_with_convcheck(number: int, tmp_path: Path) -> None:
+def test_a_hanging_program_ends_with_convcheck(number, tmp_path):
     (tmp_path / "hanging.py").write_text(HANGING)
     command = [sys.executable, "-m", "convcheck", "run", "onnx.Cast-21", "--from", "int32", "--to",
                "int8", "--backend", f"process:{PYTHON} hanging.py"]  # fmt: skip
@@ -360,15 +358,15 @@ def test_a_hanging_program_ends_with_convcheck(number: int, tmp_path: Path) -> N
 SCHEMA = json.loads((Path(headers.__file__).parent / "schema.json").read_text("utf-8"))
 
 
-def fits(part: str, header: object) -> bool:
+def fits(part, header):
     schema = {"$ref": f"#/$defs/{part}", "$defs": SCHEMA["$defs"]}
     return bool(jsonschema.Draft202012Validator(schema).is_valid(header))
 
 
-def test_requests_are_of_the_schema() -> None:
+def test_requests_are_of_the_schema():
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
     assert fits("hello", json.loads(headers.HELLO))
-    seen: Counter[str] = Counter()
+    seen = Counter()
     for spec in CATALOG.specs.values():
         for it in list(cases(spec))[::97]:
             shape = (2, 3)
@@ -386,7 +384,7 @@ def test_requests_are_of_the_schema() -> None:
 
 
 TENSOR = {"type": "int8", "shape": [2], "bytes": 2}
-ANSWERS: list[tuple[dict[str, Any], bool]] = [
+ANSWERS = [
     ({"outputs": []}, True),
     ({"outputs": [TENSOR, TENSOR]}, True),
     ({"outputs": [{"type": "int8", "shape": [], "bytes": 1}], "restart": True}, True),
@@ -415,7 +413,7 @@ ANSWERS: list[tuple[dict[str, Any], bool]] = [
 
 
 @pytest.mark.parametrize(("answer", "good"), ANSWERS)
-def test_schema_and_reader_agree(answer: dict[str, Any], good: bool) -> None:
+def test_schema_and_reader_agree(answer, good):
     header = {"run": 7, **answer}
     assert fits("answer", header) == good
     line = json.dumps(header).encode() + b"\n"
@@ -426,7 +424,7 @@ def test_schema_and_reader_agree(answer: dict[str, Any], good: bool) -> None:
             headers.read_answer(line, 7, CATALOG.types.types)
 
 
-def test_high_bits_are_cleared_and_shapes_kept() -> None:
+def test_high_bits_are_cleared_and_shapes_kept():
     types = CATALOG.types.types
     for name, shape, due in (("int4", (), [0xF]), ("float6e2m3", (1, 2), [0x3F, 0x3F])):
         entry = headers.TensorEntry(name, shape, len(due))

@@ -1,5 +1,3 @@
-from pathlib import Path
-
 import pytest
 from command import convcheck, convcheck_process, report_at
 from places import EXAMPLES
@@ -7,11 +5,11 @@ from places import EXAMPLES
 CAST = ("onnx.Cast-21", "--from", "float32", "--to", "int8")
 
 
-def example() -> str:
+def example():
     return (EXAMPLES / "mybackend.py").read_text(encoding="utf-8")
 
 
-def test_the_example_runs_by_its_address(tmp_path: Path) -> None:
+def test_the_example_runs_by_its_address(tmp_path):
     (tmp_path / "mybackend.py").write_text(example())
     done = convcheck("run", "--backend", "mybackend:Numpy", *CAST, "-o", "r.json", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
@@ -25,7 +23,7 @@ def test_the_example_runs_by_its_address(tmp_path: Path) -> None:
     assert sum(g["count"] for g in groups) == found[0]["checked"]
 
 
-def test_a_bug_in_it_is_found(tmp_path: Path) -> None:
+def test_a_bug_in_it_is_found(tmp_path):
     code = example()
     rounding = code.replace(".astype(target)", ".round().astype(target)")
     assert rounding != code
@@ -36,7 +34,7 @@ def test_a_bug_in_it_is_found(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def distribution(tmp_path: Path) -> Path:
+def distribution(tmp_path):
     """Another package with an entry point, laid out as installed."""
     folder = tmp_path / "site"
     about = folder / "mybackend-1.0.dist-info"
@@ -47,7 +45,7 @@ def distribution(tmp_path: Path) -> Path:
     return folder
 
 
-def test_another_packages_backend_has_a_name(distribution: Path, tmp_path: Path) -> None:
+def test_another_packages_backend_has_a_name(distribution, tmp_path):
     options = ("--from", "int16", "--to", "fixed", "-o", "r.json")
     done = convcheck_process("run", "--backend", "plain", "onnx.Cast-21", *options, cwd=tmp_path,
                              PYTHONPATH=str(distribution))  # fmt: skip

@@ -3,8 +3,6 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
-from typing import Any
 
 import pytest
 from catalogue import CATALOG
@@ -14,16 +12,13 @@ from planted.identity import ran
 from convcheck.backends.process.serve import serve as loop
 from convcheck.backends.protocol import ProtocolError
 from convcheck.backends.reference import Reference
-from convcheck.plan.select import select
-from convcheck.plan.selection import Selection
 from convcheck.rules.cases import cases
-from convcheck.rules.model import Case
 from specs import head
 
 SERVE = f"{sys.executable} -m convcheck backend serve"
 
 
-def some() -> list[Case]:
+def some():
     """Return elements, texts both ways, sub-byte types, whole calls, promotions and refusals."""
     promotions = list(cases(CATALOG.specs["openvino.ConvertPromoteTypes-14"]))
     return [
@@ -37,7 +32,7 @@ def some() -> list[Case]:
     ]  # fmt: skip
 
 
-def test_the_reference_is_the_same_served() -> None:
+def test_the_reference_is_the_same_served():
     direct = report_of("reference", some())
     kinds = {g["kind"] for it in direct["cases"] for g in it["groups"]}
     assert {it["verdict"] for it in direct["cases"]} <= {"pass", "tolerated", "undefined"}
@@ -45,18 +40,7 @@ def test_the_reference_is_the_same_served() -> None:
     assert report_of(f"process:{SERVE} reference", some()) == direct
 
 
-def test_onnx_runtime_is_the_same_served() -> None:
-    pytest.importorskip("onnxruntime")
-    chosen = select(CATALOG, Selection(("onnx.Cast-21",), (), ("float8e4m3fn",), (), ()))
-    chosen += named("onnx.Cast-25", "float32-to-int2", "bool-to-int2")
-    chosen += named("onnx.Cast-9", "string-to-float32", "float32-to-string")
-    chosen += list(cases(CATALOG.specs["openvino.Range-4"]))[:1]
-    direct = report_of("ort", chosen)
-    assert {"fail", "pass", "unsupported"} <= {it["verdict"] for it in direct["cases"]}
-    assert report_of(f"process:{SERVE} ort", chosen) == direct
-
-
-def planted(address: str) -> tuple[str, str, int]:
+def planted(address):
     (result,) = ran(address, 1).results
     return result.verdict, result.message, result.checked
 
@@ -79,7 +63,7 @@ rules:
 
 
 @pytest.fixture
-def specs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def specs(tmp_path, monkeypatch):
     folder = tmp_path / "specs"
     folder.mkdir()
     (folder / "identity-1.yaml").write_text(IDENTITY)
@@ -91,7 +75,7 @@ VERDICTS = {"Noisy": "pass", "Raises": "error", "RefusesOne": "refused"}
 
 
 @pytest.mark.parametrize("name", VERDICTS)
-def test_a_planted_backend_is_the_same_served(name: str, specs: Path) -> None:
+def test_a_planted_backend_is_the_same_served(name, specs):
     """Including the adapter's exceptions, with their messages, and the runtime's prints."""
     it = f"tests.planted.bad_backends:{name}"
     direct = planted(it)
@@ -100,20 +84,20 @@ def test_a_planted_backend_is_the_same_served(name: str, specs: Path) -> None:
     assert found == direct
 
 
-def test_a_backend_that_wants_a_new_process_gets_one(specs: Path) -> None:
+def test_a_backend_that_wants_a_new_process_gets_one(specs):
     it = "tests.planted.bad_backends:Spoiled"
     two = ran(f"process:{SERVE} --specs {specs} {it}", 0, 1)
     assert [r.verdict for r in two.results] == ["pass", "pass"]
     assert two.restarts == 0
 
 
-def serve(text: bytes, backend: str = "reference", *options: str) -> Any:
+def serve(text, backend="reference", *options):
     words = ("-W", "error", "-m", "convcheck", "backend", "serve", *options, backend)
     command = [sys.executable, *words]
     return subprocess.run(command, input=text, capture_output=True, timeout=60, check=False)
 
 
-def line(header: dict[str, Any]) -> bytes:
+def line(header):
     return json.dumps(header).encode() + b"\n"
 
 
@@ -121,12 +105,12 @@ HELLO = line({"hello": 1})
 CASE = "onnx.Cast-21/int32-to-int8"
 
 
-def asked(run: int, name: str = CASE, **more: Any) -> bytes:
+def asked(run, name=CASE, **more):
     tensor = {"name": "input", "type": "int32", "shape": [2], "bytes": 8}
     return line({"run": run, "case": name, "inputs": [tensor], **more}) + b"\1\1\0\0\2\0\0\0"
 
 
-def test_requests_one_after_the_other() -> None:
+def test_requests_one_after_the_other():
     done = serve(HELLO + asked(1) + asked(2, "acme.Nothing-1/int32") + asked(9))
     hello, *rest = done.stdout.split(b"\n", 3)
     assert done.returncode == 0
@@ -148,9 +132,7 @@ def test_requests_one_after_the_other() -> None:
     (line({"run": 1, "case": CASE, "inputs": []}), f"the inputs are not those of {CASE}"),
     (asked(1)[:-3], "the input ends after 5 of the 8 bytes of a tensor"),
 ])  # fmt: skip
-def test_a_bad_request(
-    text: bytes, words: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_bad_request(text, words, monkeypatch, capfd):
     """In this process, since starting the command line takes a second."""
     reading, writing = os.pipe()
     with pytest.raises(ProtocolError) as raised:
@@ -162,7 +144,7 @@ def test_a_bad_request(
     assert raised.value.exit_code == 2
 
 
-def test_exit_codes_of_serve() -> None:
+def test_exit_codes_of_serve():
     done = serve(HELLO + b"debug\n")
     assert (done.returncode, done.stdout.count(b"\n")) == (2, 1)
     assert done.stderr.decode().startswith("convcheck: stdin had `debug`, which is not a request\n")

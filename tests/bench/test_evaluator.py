@@ -3,8 +3,6 @@
 Run with: pytest tests/bench -n 0 --benchmark-enable
 """
 
-from typing import Any
-
 import numpy as np
 import pytest
 from catalogue import CATALOG
@@ -21,7 +19,7 @@ PAIRS = [
 
 
 @pytest.mark.parametrize("pair", PAIRS)
-def test_evaluator(benchmark: Any, pair: str) -> None:
+def test_evaluator(benchmark, pair):
     source, target = pair.split("-to-")
     spec = CATALOG.specs["onnx.Cast-21"]
     types = CATALOG.types.types
@@ -35,18 +33,3 @@ def test_evaluator(benchmark: Any, pair: str) -> None:
     assert len(expected) == VALUES
     if benchmark.stats:
         benchmark.extra_info["million values/s"] = VALUES / benchmark.stats["median"] / 1e6
-
-
-def test_ratio_to_numpy(benchmark: Any) -> None:
-    """Report the slowdown to numpy's own float32 to float16."""
-    import timeit
-
-    spec, types = CATALOG.specs["onnx.Cast-21"], CATALOG.types.types
-    case = make_case(spec, types["float32"], types["float16"], ())
-    bits = np.random.default_rng(0).integers(0, 2**32, VALUES, np.uint64).astype(np.uint32)
-    program = compile_case(spec, case)
-    benchmark(run_program, program, case, bits)
-    with np.errstate(all="ignore"):
-        theirs = min(timeit.repeat(lambda: bits.view(np.float32).astype(np.float16), number=3)) / 3
-    if benchmark.stats:
-        benchmark.extra_info["times numpy's astype"] = benchmark.stats["median"] / theirs

@@ -5,12 +5,10 @@ Run with: pytest tests/bench -n 0 --benchmark-enable
 
 import os
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import pairwise
 from statistics import median
 from time import perf_counter
-from typing import Any
 
 import numpy as np
 import pytest
@@ -18,9 +16,7 @@ from catalogue import CATALOG
 
 from convcheck.ask.stream import Sweep, keep_heap
 from convcheck.backends.protocol import Outputs, bound, open_backend
-from convcheck.numerics.number import Codes
 from convcheck.rules.find import find_case
-from convcheck.rules.model import Case
 from convcheck.semantics.evaluate import compile_case
 from convcheck.vectors.corpus import CHUNK, WHOLE_SPAN, Span
 from convcheck.vectors.generate import form_decision
@@ -35,7 +31,7 @@ CASES = [
 
 
 @pytest.fixture
-def one_core() -> Iterator[None]:
+def one_core():
     cores = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {max(cores)})
     yield
@@ -43,7 +39,7 @@ def one_core() -> Iterator[None]:
 
 
 class Turns:
-    def __init__(self, case: Case) -> None:
+    def __init__(self, case):
         keep_heap()
         self.case, self.ort, self.theirs = case, open_backend("ort"), open_backend("ml_dtypes")
         source, target = case.inputs[0].format, case.outputs[0].format
@@ -52,12 +48,12 @@ class Turns:
         self.sweep = partial(Sweep, self.ort, case, program, form)
         self.call = bound(self.ort, case, self.codes, self.out)
         assert self.call() is None
-        self.turns: list[Callable[[Span], dict[str, float]]] = [self.alone, self.whole]
+        self.turns = [self.alone, self.whole]
         named = all(t.name_in("ml_dtypes") for t in (*case.inputs, *case.outputs))
         if named and isinstance(self.theirs.answer(case, [self.codes]), Outputs):
             self.turns += [self.chunks, self.arrays]
 
-    def measure(self, spans: Sequence[Span]) -> dict[str, list[float]]:
+    def measure(self, spans):
         found = defaultdict(list)
         for number, span in enumerate(spans):
             for turn in self.turns[:: -1 if number % 2 else 1]:
@@ -65,7 +61,7 @@ class Turns:
                     found[what].append(seconds)
         return found
 
-    def alone(self, span: Span) -> dict[str, float]:
+    def alone(self, span):
         times = [perf_counter()]
         for _ in self.inputs(span):
             times.append(perf_counter())
@@ -74,19 +70,19 @@ class Turns:
         laps = [after - before for before, after in pairwise(times)]
         return {"inputs": sum(laps[::2]), "backend": sum(laps[1::2])}
 
-    def whole(self, span: Span) -> dict[str, float]:
+    def whole(self, span):
         return {"whole": timed(lambda: self.sweep(span, lambda where, index: False).tally())}
 
-    def chunks(self, span: Span) -> dict[str, float]:
-        def by_hand() -> None:
+    def chunks(self, span):
+        def by_hand():
             for _ in self.inputs(span):
                 self.call()
                 self.compare(self.codes, self.out)
 
         return {"chunks": timed(by_hand)}
 
-    def arrays(self, span: Span) -> dict[str, float]:
-        def by_hand() -> None:
+    def arrays(self, span):
+        def by_hand():
             length = min(ARRAY, span.count)
             for at in range(span.first, span.first + span.count, length):
                 codes = np.arange(length, dtype=self.codes.dtype)
@@ -97,20 +93,20 @@ class Turns:
 
         return {"arrays": timed(by_hand)}
 
-    def inputs(self, span: Span) -> Iterator[None]:
+    def inputs(self, span):
         self.codes[:] = np.arange(span.first, span.first + CHUNK)
         yield
         for _ in range(1, span.count // CHUNK):
             self.codes += self.codes.dtype.type(CHUNK)
             yield
 
-    def compare(self, codes: Codes, out: Codes) -> bool:
+    def compare(self, codes, out):
         answer = self.theirs.answer(self.case, [codes])
         assert isinstance(answer, Outputs)
         return np.array_equal(answer.arrays[0], out)
 
 
-def timed(what: Callable[[], object]) -> float:
+def timed(what):
     begun = perf_counter()
     what()
     return perf_counter() - begun
@@ -118,7 +114,7 @@ def timed(what: Callable[[], object]) -> float:
 
 @pytest.mark.usefixtures("one_core")
 @pytest.mark.parametrize("name", CASES)
-def test_sweep(benchmark: Any, name: str) -> None:
+def test_sweep(benchmark, name):
     case = find_case(CATALOG, f"{SPEC.id}/float32-to-{name}", None, None, ())
     spans = PARTS if benchmark.enabled else [Span(0, CHUNK)]
     found = benchmark.pedantic(Turns(case).measure, (spans,), rounds=1)

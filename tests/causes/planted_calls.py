@@ -1,36 +1,29 @@
 """Wrong kernels of whole calls, each with a case that shows it."""
 
-from collections.abc import Callable, Iterator
-from typing import Any
-
 import numpy as np
 from catalogue import CATALOG
 from ml_dtypes import bfloat16
-from numpy.typing import NDArray
 from planted.calls import FAKE_CONVERT, PROMOTE, RANGE, given, wrong_in
 from planted.causes import EVERY, answered_calls
 from planted.causes import calls_of as asked
 
 from convcheck.backends.protocol import Answer, Outputs
 from convcheck.causes.search import Search, diagnose
-from convcheck.judge.answers import Answers
-from convcheck.judge.result import CaseDiagnosis
 from convcheck.semantics.expected import EXACT
-from convcheck.vectors.model import CallSet
 
 __all__ = ["answers_of", "asked", "shown", "told"]
 
-_KINDS: dict[str, type] = {"float32": np.float32, "bfloat16": bfloat16}
+_KINDS = {"float32": np.float32, "bfloat16": bfloat16}
 
 
-def told(calls: CallSet, ask: Callable[[CallSet], Answers]) -> CaseDiagnosis:
+def told(calls, ask):
     """Return what the search tells of answers, with further ones."""
     found = diagnose(Search(EVERY, CATALOG), calls, ask(calls), ask=ask)
     assert found is not None
     return found
 
 
-def answers_of(kernel: Callable[..., NDArray[Any]], calls: CallSet) -> Answers:
+def answers_of(kernel, calls):
     """Return a kernel's codes, or its numbers of the output type, if the text defines them."""
     [output], given = calls.case.outputs, list[Answer | None]()
     kinds = [_KINDS[dtype.name] for dtype in calls.case.inputs]
@@ -48,7 +41,7 @@ def answers_of(kernel: Callable[..., NDArray[Any]], calls: CallSet) -> Answers:
     return answered_calls(given)
 
 
-def shown(every: int) -> Iterator[tuple[str, CallSet, Answers]]:
+def shown(every):
     """Yield every n-th wrong kernel with its answers to the first case that shows it."""
     for operator in (RANGE, FAKE_CONVERT, PROMOTE):
         for name, kernel in list(operator.wrong.items())[::every]:

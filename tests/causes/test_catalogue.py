@@ -1,5 +1,4 @@
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from catalogue import CATALOG, CORPUS
@@ -11,7 +10,7 @@ from convcheck.causes.catalogue import causes_of, unseen
 from convcheck.errors import SpecError
 
 
-def test_lint_tells_of_causes_never_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lint_tells_of_causes_never_shown(tmp_path, monkeypatch):
     blind = GOOD.replace("{-inf: +inf}", "{-inf: as-below}").replace("from: float,", "from: bool,")
     blind += '  - name: as-version-13\n    says: answers as version 13 says\n    version: "13"\n'
     seen = GOOD.removeprefix("causes:\n").replace("drops-the-sign-of-infinity", "is-seen")
@@ -23,7 +22,7 @@ def test_lint_tells_of_causes_never_shown(tmp_path: Path, monkeypatch: pytest.Mo
     assert "no input shows the cause 'as-version-13'" in version
 
 
-def test_an_entry_stands_once_for_each_value(tmp_path: Path) -> None:
+def test_an_entry_stands_once_for_each_value(tmp_path):
     edit = '    each: {W: [nan, +0], S: [+inf, -inf]}\n    table: {"{S}": "{W}"}'
     text = GOOD.replace("drops-the-sign-of-infinity", "from-{S}-to-{W}")
     causes = causes_of(with_causes(tmp_path, text.replace("    table: {-inf: +inf}", edit)))[-4:]
@@ -57,7 +56,7 @@ def test_an_entry_stands_once_for_each_value(tmp_path: Path) -> None:
     ("causes:", "cases:", "own.yaml:1: unknown key `cases`"),
     ("    when", "   when", "own.yaml:4: not YAML"),
 ])  # fmt: skip
-def test_a_bad_cause_is_refused_by_place(tmp_path: Path, old: str, new: str, said: str) -> None:
+def test_a_bad_cause_is_refused_by_place(tmp_path, old, new, said):
     assert old in GOOD
     with pytest.raises(SpecError) as caught:
         causes_of(with_causes(tmp_path, GOOD.replace(old, new)))
@@ -72,18 +71,15 @@ BAD = {
     "operator": ("    table: {-inf: +inf}", "    of: onnx.Caste\n    steps: {in: float32}",
                  "2: no spec is of 'onnx.Caste'", "did you mean onnx.Cast"),
 }  # fmt: skip
-COMMANDS = {
-    "run": ("run", "--backend", "reference", "onnx.Cast-21", "--resume", "left.json"),
-    "lint": ("lint",),
-}
+RUN = ("run", "--backend", "reference", "onnx.Cast-21", "--resume", "left.json")
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", [RUN, ("lint",)], ids=["run", "lint"])
 @pytest.mark.parametrize("bad", BAD)
-def test_a_bad_cause_ends_a_command_at_once(bad: str, command: str, tmp_path: Path) -> None:
+def test_a_bad_cause_ends_a_command_at_once(bad, command, tmp_path):
     old, new, said, hint = BAD[bad]
     assert old in GOOD
     with_causes(tmp_path, GOOD.replace(old, new))
-    told = refused(*COMMANDS[command], "--specs", tmp_path, cwd=tmp_path)
+    told = refused(*command, "--specs", tmp_path, cwd=tmp_path)
     assert f"causes/own.yaml:{said}\n  hint: {hint}" in told
     assert not (tmp_path / "left.json").exists()

@@ -1,7 +1,5 @@
-from collections.abc import Sequence
 from dataclasses import replace
 from importlib.metadata import version
-from pathlib import Path
 
 import pytest
 from catalogue import CATALOG
@@ -9,7 +7,6 @@ from command import convcheck, refused
 from planted.causes import (
     EVERY,
     OWN,
-    Convert,
     answered_calls,
     answering,
     as_answer,
@@ -22,38 +19,30 @@ from report_json import parsed
 
 from convcheck.causes.catalogue import causes_of
 from convcheck.causes.search import Search, diagnose
-from convcheck.judge.answers import Answers
-from convcheck.rules.causes import Cause
 from convcheck.semantics.body import wrong_calls
-from convcheck.vectors.model import Vectors, VectorSet
 
-Fits = tuple[tuple[str, ...], ...]
 CAUSES = {cause.name: cause for cause in EVERY}
 TO_BOOL = "onnx.Cast-21/int64-to-bool"
 ALIKE = ("through-int32-wrap", "through-int32-least-is-false")
 TO_FLOAT8 = "onnx.Cast-21/float64-to-float8e5m2/saturate=0"
 
 
-def of(*names: str, common: Sequence[str] = ()) -> tuple[Cause, ...]:
+def of(*names, common=()):
     return tuple(
         replace(CAUSES[name], common=name in common, found_in=(), found_with=()) for name in names
     )
 
 
-def fits(
-    causes: Sequence[Cause], vectors: Vectors, answers: Answers, ask: Convert | None = None
-) -> Fits | None:
+def fits(causes, vectors, answers, ask=None):
     found = diagnose(Search(tuple(causes), CATALOG), vectors, answers, ask)
     return found.fits if found else None
 
 
-def told(
-    causes: Sequence[Cause], vectors: VectorSet, convert: Convert, ask: Convert | None = None
-) -> Fits | None:
+def told(causes, vectors, convert, ask=None):
     return fits(causes, vectors, answering(vectors, convert(vectors.inputs[0])), ask)
 
 
-def test_where_a_cause_that_was_found_fits_no_other_is_tried() -> None:
+def test_where_a_cause_that_was_found_fits_no_other_is_tried():
     vectors = vectors_of(TO_BOOL)
     wrong = converting(vectors.case, ALIKE[1])
     for name in ALIKE:
@@ -61,14 +50,14 @@ def test_where_a_cause_that_was_found_fits_no_other_is_tried() -> None:
 
 
 @pytest.mark.parametrize("true", ALIKE)
-def test_where_a_further_answer_refutes_what_is_common_the_others_are_left(true: str) -> None:
+def test_where_a_further_answer_refutes_what_is_common_the_others_are_left(true):
     vectors = vectors_of(TO_BOOL)
     wrong = converting(vectors.case, true)
     for name in ALIKE:
         assert told(of(*ALIKE, common=(name,)), vectors, wrong, wrong) == ((true,),)
 
 
-def test_two_are_tried_where_none_fits_alone_and_first_those_that_were_found_together() -> None:
+def test_two_are_tried_where_none_fits_alone_and_first_those_that_were_found_together():
     vectors, pair = vectors_of(TO_FLOAT8), ("through-float32", "carry-is-nan")
     both = converting(vectors.case, *pair)
     for causes in (of(*pair, "truncates"), of("truncates", *pair, common=pair[:1])):
@@ -81,7 +70,7 @@ def test_two_are_tried_where_none_fits_alone_and_first_those_that_were_found_tog
     assert told(known, vectors, converting(vectors.case, other.name)) == ((other.name,),)
 
 
-def test_of_whole_calls_what_was_found_is_tried_first() -> None:
+def test_of_whole_calls_what_was_found_is_tried_first():
     calls = calls_of("onnx.Range-11/int64-int64-int64")
     alike = ("sums-in-float32", "multiplies-in-float32")
     spec = CATALOG.specs[calls.case.spec]
@@ -94,7 +83,7 @@ def test_of_whole_calls_what_was_found_is_tried_first() -> None:
     assert fits(of(*alike), calls, answers) == tuple((name,) for name in alike)
 
 
-def test_what_is_listed_of_a_release_is_what_a_run_of_it_tells(tmp_path: Path) -> None:
+def test_what_is_listed_of_a_release_is_what_a_run_of_it_tells(tmp_path):
     release = f"ml_dtypes {version('ml_dtypes')}"
     listed = {cause.name for cause in CAUSES.values() if release in cause.found_in}
     out = tmp_path / "run.json"
@@ -111,7 +100,7 @@ found-in:
 """
 
 
-def test_a_file_says_where_causes_were_found_those_of_others_too(tmp_path: Path) -> None:
+def test_a_file_says_where_causes_were_found_those_of_others_too(tmp_path):
     causes = {cause.name: cause for cause in causes_of(with_causes(tmp_path, OWN + FOUND))}
     mine = ("my kernels 1.2", "my kernels 1.3")
     assert causes["through-float64"].found_in[-2:] == mine
@@ -121,7 +110,7 @@ def test_a_file_says_where_causes_were_found_those_of_others_too(tmp_path: Path)
     assert not causes["reorders"].common
 
 
-def test_ones_own_causes_are_common_wherever_they_were_found(tmp_path: Path) -> None:
+def test_ones_own_causes_are_common_wherever_they_were_found(tmp_path):
     causes = causes_of(with_causes(tmp_path, OWN))
     assert causes[-1].common
     known = {cause.name for cause in CAUSES.values() if cause.common}
@@ -138,9 +127,7 @@ def test_ones_own_causes_are_common_wherever_they_were_found(tmp_path: Path) -> 
     ("1.3: through-float64", "1.3: {a: b}", "own.yaml:8: expected a word, found a mapping"),
     (FOUND, "found-in: [a]\n", "own.yaml:6: expected a mapping"),
 ])  # fmt: skip
-def test_a_wrong_place_has_file_line_and_hint(
-    old: str, new: str, said: str, tmp_path: Path
-) -> None:
+def test_a_wrong_place_has_file_line_and_hint(old, new, said, tmp_path):
     with_causes(tmp_path, OWN + FOUND.replace(old, new))
     told = refused("lint", "--specs", tmp_path)
     assert said in told

@@ -1,11 +1,7 @@
-from collections.abc import Callable, Sequence
-from typing import Any
-
 import numpy as np
 import pytest
 from catalogue import CATALOG
 from command import convcheck
-from numpy.typing import NDArray
 from planted.causes import EVERY, answered_calls, answering, case_of, converting, vectors_of
 from planted_calls import asked
 from planted_calls import told as told_of
@@ -15,23 +11,17 @@ from convcheck.causes.gather import causes_named, gathered
 from convcheck.causes.search import Search, diagnose
 from convcheck.judge.answers import Elsewhere
 from convcheck.judge.calls import judge
-from convcheck.judge.result import CaseResult
-from convcheck.numerics.number import Bits
 from convcheck.records import replace
 from convcheck.semantics.evaluate import evaluate
 from convcheck.vectors.model import CallSet
 
-Told = list[tuple[tuple[str, ...], list[str]]]
 
-
-def rounded(source: str) -> list[str]:
+def rounded(source):
     start = f"onnx.Cast-24/{source}-to-float8e8m0/saturate=1/round_mode="
     return [start + mode for mode in ("up", "down", "nearest")]
 
 
-def result(
-    name: str, convert: Callable[[Bits], Bits], elsewhere: Sequence[Elsewhere] = ()
-) -> CaseResult:
+def result(name, convert, elsewhere=()):
     vectors = vectors_of(name)
     answers = answering(vectors, convert(vectors.inputs[0]))
     answers = replace(answers, elsewhere=tuple(elsewhere))
@@ -39,7 +29,7 @@ def result(
     return replace(judge(vectors, answers), diagnosis=found)
 
 
-def told(results: Sequence[CaseResult]) -> Told:
+def told(results):
     return [
         (tuple(cause.name for cause in one.causes), [case.case.id for case in one.cases])
         for one in gathered(results, causes_named(results, EVERY)).explanations
@@ -47,9 +37,7 @@ def told(results: Sequence[CaseResult]) -> Told:
 
 
 @pytest.mark.parametrize("source", ["float16", "uint8", "int64"])
-def test_an_attribute_is_ignored_where_only_one_value_is_right(
-    source: str,
-) -> None:
+def test_an_attribute_is_ignored_where_only_one_value_is_right(source):
     names = rounded(source)
     ignoring = converting(case_of(names[0]), *(["through-float32"] if source == "int64" else []))
     results = [result(name, ignoring) for name in names]
@@ -58,7 +46,7 @@ def test_an_attribute_is_ignored_where_only_one_value_is_right(
     assert told(results) == [*alone, ((*pair, "round-mode-is-up"), names[1:])]
 
 
-def test_an_attribute_is_not_ignored_where_two_of_its_values_are_right() -> None:
+def test_an_attribute_is_not_ignored_where_two_of_its_values_are_right():
     names = rounded("float16")
     kernels = [converting(case_of(name)) for name in (*names[:2], names[1])]
     results = [result(*one) for one in zip(names, kernels, strict=True)]
@@ -68,10 +56,10 @@ def test_an_attribute_is_not_ignored_where_two_of_its_values_are_right() -> None
     assert told(results) == [(("truncates",), names[2:])]
 
 
-def test_an_attribute_that_other_types_obey_is_not_ignored() -> None:
+def test_an_attribute_that_other_types_obey_is_not_ignored():
     """OpenVINO 2026.4.1 takes some promotions of i8 and u16 as unsafe, and refuses others."""
 
-    def right(source: str) -> list[CaseResult]:
+    def right(source):
         found = [result(name, converting(case_of(name))) for name in rounded(source)]
         group, *groups = found[0].groups
         other = replace(group, decision=replace(group.decision, row="another row"))
@@ -91,7 +79,7 @@ def test_an_attribute_that_other_types_obey_is_not_ignored() -> None:
     assert told(results) == [(("rounds-away",), names[1:])]
 
 
-def test_a_mode_that_leaves_an_input_open_is_not_refuted_by_a_right_answer() -> None:
+def test_a_mode_that_leaves_an_input_open_is_not_refuted_by_a_right_answer():
     """With saturate=0, only `nearest` says what 0 and infinity give."""
     names = [f"onnx.Cast-24/float16-to-float8e8m0/saturate=0/round_mode={mode}"
              for mode in ("up", "nearest")]  # fmt: skip
@@ -99,7 +87,7 @@ def test_a_mode_that_leaves_an_input_open_is_not_refuted_by_a_right_answer() -> 
     inside = evaluate(CATALOG.specs["onnx.Cast-24"], vectors_of(names[0]).case,
                       np.arange(1 << 16, dtype=np.uint16)).readings[0].patterns == 0  # fmt: skip
 
-    def kernel(codes: Bits) -> Bits:
+    def kernel(codes):
         return np.where(inside[codes], up(codes), right(codes))
 
     found = result(names[1], kernel).diagnosis
@@ -107,11 +95,11 @@ def test_a_mode_that_leaves_an_input_open_is_not_refuted_by_a_right_answer() -> 
     assert ("round-mode-is-up",) in found.fits
 
 
-def test_a_cause_of_few_wrong_answers_says_so_however_many_versions_have_it() -> None:
+def test_a_cause_of_few_wrong_answers_says_so_however_many_versions_have_it():
     few = [f"onnx.Cast-{v}/float8e4m3fn-to-bool" for v in (19, 21, 23, 24, 25)] * 8
     many = "onnx.Cast-21/float64-to-float16"
 
-    def compares_codes(codes: Bits) -> Bits:
+    def compares_codes(codes):
         return (codes != 0).astype(np.uint8)
 
     for results, said in (
@@ -122,12 +110,12 @@ def test_a_cause_of_few_wrong_answers_says_so_however_many_versions_have_it() ->
         assert one.is_on_few_answers is said
 
 
-def test_a_fault_of_whole_vectors_keeps_its_cause_and_says_where_it_lives() -> None:
+def test_a_fault_of_whole_vectors_keeps_its_cause_and_says_where_it_lives():
     """Tails of 8 and single elements are right (llvm/llvm-project#214605)."""
     name = "onnx.Cast-21/float64-to-float16"
     wrong, right = converting(case_of(name), "through-float32"), converting(case_of(name))
 
-    def in_lanes(codes: Bits) -> Bits:
+    def in_lanes(codes):
         whole = len(codes) // 8 * 8
         return np.concatenate([wrong(codes[:whole]), right(codes[whole:])])
 
@@ -145,7 +133,7 @@ def test_a_fault_of_whole_vectors_keeps_its_cause_and_says_where_it_lives() -> N
     assert not plain.diagnosis.whole_vectors
 
 
-def test_a_run_says_that_a_fault_lives_in_whole_vectors() -> None:
+def test_a_run_says_that_a_fault_lives_in_whole_vectors():
     done = convcheck("run", "--backend", "tests.planted.bad_backends:InVectors", "--case",
                      "onnx.Cast-21/float64-to-float16")  # fmt: skip
     assert "in whole vectors only: rounds twice, through float32" in done.stdout
@@ -155,10 +143,8 @@ F32 = np.float32
 QUANTIZE = "onnx.QuantizeLinear-21/float32-float32-int8/tensor"
 
 
-def quantize(
-    quotient: Callable[[Any, Any], Any], rounded: Callable[[Any], Any] = np.rint
-) -> Callable[..., NDArray[Any]]:
-    def kernel(x: Any, scale: Any, zero: Any) -> NDArray[Any]:
+def quantize(quotient, rounded=np.rint):
+    def kernel(x, scale, zero):
         with np.errstate(all="ignore"):
             place = rounded(quotient(x.view(F32), scale.view(F32))) + zero.view(np.int8)
             whole = np.clip(np.where(np.isnan(place), 0, place), -128, 127)
@@ -167,11 +153,11 @@ def quantize(
     return kernel
 
 
-def away(x: Any) -> Any:
+def away(x):
     return np.trunc(x.astype(np.float64) + np.copysign(0.5, x))
 
 
-PLANTED: dict[str, tuple[Callable[..., NDArray[Any]], set[str]]] = {
+PLANTED = {
     "a reciprocal": (
         quantize(lambda x, s: x * (F32(1) / s)),
         {"quotient-by-reciprocal", "quotient-by-reciprocal-in-float32", "nan-is-+0"}
@@ -193,12 +179,12 @@ PLANTED: dict[str, tuple[Callable[..., NDArray[Any]], set[str]]] = {
 
 
 @pytest.mark.parametrize("fault", PLANTED)
-def test_no_neighbour_that_fits_some_calls_explains_a_fault(fault: str) -> None:
+def test_no_neighbour_that_fits_some_calls_explains_a_fault(fault):
     """Neighbours are compared with ten times as many elements as the vectors have."""
     kernel, right = PLANTED[fault]
     calls, more = asked(QUANTIZE), list[CallSet]()
 
-    def answers(some: CallSet) -> Any:
+    def answers(some):
         more.append(some)
         return answered_calls([Outputs((kernel(*call),), ("int8",)) for call in some.calls])
 

@@ -1,6 +1,3 @@
-from pathlib import Path
-from typing import Any
-
 import ml_dtypes
 import numpy as np
 from command import convcheck
@@ -9,14 +6,14 @@ from report_json import parsed
 _TYPES = {"float8e4m3fn": ml_dtypes.float8_e4m3fn, "float8e5m2": ml_dtypes.float8_e5m2}
 
 
-def gives_what_came(cause: dict[str, Any]) -> bool:
+def gives_what_came(cause):
     shown, target = cause["example"], cause["example_case"].split("/")[1].split("-to-")[1]
     value = np.uint64(int(shown["inputs"][0][0], 16)).view(np.float64)
     given = value.astype(np.float32).astype(_TYPES[target]).view(np.uint8)
     return int(given) == int(shown["got"][0], 16)
 
 
-def test_it_is_an_answer_of_the_other_cause(tmp_path: Path) -> None:
+def test_it_is_an_answer_of_the_other_cause(tmp_path):
     out = tmp_path / "run.json"
     types = ("--from", "float64", *(w for t in _TYPES for w in ("--to", t)))
     convcheck("run", "--backend", "ort", "onnx.Cast-23", *types, "-o", out)

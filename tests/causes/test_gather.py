@@ -1,10 +1,8 @@
-from collections.abc import Mapping, Sequence
-
 import pytest
 from report_runs import explained
 
 from convcheck.causes.gather import chosen_causes, gathered
-from convcheck.judge.result import CauseInWords, Names
+from convcheck.judge.result import CauseInWords
 from convcheck.records import replace
 
 PLAIN, LESS, OTHER, LAST = ("plain",), ("less-plain",), ("other",), ("last",)
@@ -13,14 +11,13 @@ WORDS = {
     name: CauseInWords(name, name, order)
     for order, name in enumerate(("plain", "less-plain", "other", "last"))
 }
-Told = list[tuple[Names, list[str]]]
 
 
-def told(fits: Mapping[str, Sequence[Names]]) -> Told:
+def told(fits):
     return list(chosen_causes(fits, WORDS))
 
 
-FOUND: dict[str, tuple[dict[str, Sequence[Names]], Told]] = {
+FOUND = {
     "what explains most is told first": (
         {"a": [LAST], "b": [OTHER], "c": [OTHER, LAST]},
         [(OTHER, ["b", "c"]), (LAST, ["a"])],
@@ -44,13 +41,13 @@ FOUND: dict[str, tuple[dict[str, Sequence[Names]], Told]] = {
 
 
 @pytest.mark.parametrize("what", FOUND)
-def test_few_and_plain_causes_are_told(what: str) -> None:
+def test_few_and_plain_causes_are_told(what):
     fits, due = FOUND[what]
     assert told(fits) == due
     assert told(dict(reversed(fits.items()))) == [(n, list(reversed(keys))) for n, keys in due]
 
 
-def test_the_most_harmful_cause_comes_first() -> None:
+def test_the_most_harmful_cause_comes_first():
     """A normative rule before more cases, and a combination last."""
     run = explained()
     before = [[c.name for c in one.causes] for one in gathered(run.cases, run.causes).explanations]

@@ -1,5 +1,3 @@
-from pathlib import Path
-
 import pytest
 from command import convcheck, refused
 from report_json import document, render
@@ -9,7 +7,7 @@ from convcheck.plan.select import explanations_of, of_cause
 
 
 @pytest.fixture(scope="module")
-def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def report(tmp_path_factory):
     path = tmp_path_factory.mktemp("named") / "run.json"
     path.write_text(render(document(explained())))
     return path
@@ -19,7 +17,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ("A", 5), ("a", 5), ("truncates", 5), ("toward-zero", 4),
     ("B", 2), ("nan-at-max", 2), ("A+B", 1), ("truncates+nan-at-max", 1), ("B+A", 1),
 ])  # fmt: skip
-def test_a_letter_or_a_name_gives_the_cases_of_a_cause(named: str, count: int) -> None:
+def test_a_letter_or_a_name_gives_the_cases_of_a_cause(named, count):
     whole = explained()
     part = of_cause(whole, named)
     assert len(part.cases) == count
@@ -29,7 +27,7 @@ def test_a_letter_or_a_name_gives_the_cases_of_a_cause(named: str, count: int) -
     assert of_cause(part, named) == part
 
 
-def test_report_shows_one_cause(report: Path) -> None:
+def test_report_shows_one_cause(report):
     done = convcheck("report", report, "--cause", "nan-at-max")
     assert done.returncode == 1
     assert "2 of 2 cases fail; 2 causes explain 2 of them" in done.stdout
@@ -44,7 +42,7 @@ def test_report_shows_one_cause(report: Path) -> None:
     assert "2 of 2 cases fail" in of_a_spec
 
 
-def test_repro_of_a_cause_is_the_answer_that_the_report_shows(report: Path) -> None:
+def test_repro_of_a_cause_is_the_answer_that_the_report_shows(report):
     done = convcheck("repro", "--report", report, "--cause", "A", "--as", "c")
     assert done.returncode == 0, done.stderr
     said = " ".join(done.stdout.replace("//", "").replace(" * ", " ").split())
@@ -64,7 +62,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("words", "said"), WRONG, ids=lambda v: v if isinstance(v, str) else "")
-def test_what_is_no_cause(words: tuple[str, ...], said: str, report: Path, tmp_path: Path) -> None:
+def test_what_is_no_cause(words, said, report, tmp_path):
     asks = words[-1].startswith("onnx")
     assert said in refused(*words, *(() if asks else (report,)), cwd=tmp_path)
     assert not list(tmp_path.iterdir())

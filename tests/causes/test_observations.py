@@ -1,13 +1,11 @@
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from catalogue import CATALOG
 from command import convcheck, refused
 from report_json import parsed
 
-from convcheck.causes.catalogue import Observation, causes_of, observations_of
+from convcheck.causes.catalogue import causes_of, observations_of
 from convcheck.errors import SpecError
 from convcheck.rules.load import load
 
@@ -16,17 +14,17 @@ FEW = {"jax": 3, "litert": 6, "mlx": 11, "tinygrad": 6, "tract": 3}
 ASKED = {"onnx.Cast": "onnx.Cast-21", "openvino.Convert": "openvino.Convert-1"}
 
 
-def names_of(one: Observation) -> list[str]:
+def names_of(one):
     named = [f"{a}-to-{b}" for a in sorted(one.sources) for b in sorted(one.targets)]
     return list(dict.fromkeys((named[0], named[-1])))
 
 
-def laws_told(backend: str, asked: Sequence[str], out: Path) -> tuple[str, Mapping[str, set[str]]]:
+def laws_told(backend, asked, out):
     done = convcheck("run", "--open", "--backend", backend, *asked, "-o", out, "--no-progress")
     if done.returncode == 4:
         pytest.skip(done.stderr)
     found = parsed(out.read_text())
-    laws: dict[str, set[str]] = {}
+    laws = {}
     for case in found["cases"]:
         for row in case.get("rows", ()):
             by = found["rules"][row["rule"]]
@@ -35,13 +33,13 @@ def laws_told(backend: str, asked: Sequence[str], out: Path) -> tuple[str, Mappi
     return found["backend"]["version"], laws
 
 
-def wrong(seen: Sequence[Observation], laws: Mapping[str, set[str]]) -> list[str]:
+def wrong(seen, laws):
     keys = [(f"{name}: {one.row}", one.cause) for one in seen for name in names_of(one)]
     return [f"{key}: {cause.name}" for key, cause in keys if cause.says not in laws.get(key, ())]
 
 
 @pytest.mark.parametrize("backend", list(dict.fromkeys(one.backend for one in SEEN)))
-def test_the_runtime_does_what_it_was_seen_to_do(backend: str, tmp_path: Path) -> None:
+def test_the_runtime_does_what_it_was_seen_to_do(backend, tmp_path):
     mine = [one for one in SEEN if one.backend == backend]
     names = dict.fromkeys(name for one in mine for name in names_of(one))
     cases = [word for name in names for word in ("--case", name)]
@@ -55,7 +53,7 @@ def test_the_runtime_does_what_it_was_seen_to_do(backend: str, tmp_path: Path) -
     assert wrong([replace(mine[0], cause=other)], laws)
 
 
-def test_judge_tells_what_was_seen_in_the_row_of_an_input() -> None:
+def test_judge_tells_what_was_seen_in_the_row_of_an_input():
     words = ("onnx.Cast-21/float32-to-int8", "300", "--got", "44")
     done = convcheck("explain", *words, COLUMNS="200")
     assert done.returncode == 0, done.stderr
@@ -64,7 +62,7 @@ def test_judge_tells_what_was_seen_in_the_row_of_an_input() -> None:
     assert "seen" not in convcheck("explain", words[0], "3", "--got", "3").stdout
 
 
-def test_what_names_no_cause_is_bad_input(tmp_path: Path) -> None:
+def test_what_names_no_cause_is_bad_input(tmp_path):
     (tmp_path / "observations").mkdir()
     entry = "{row: float-to-fixed / nan, does: nope, from: [float32], to: [int8]}"
     text = f"runtime: r\nrelease: 1\nbackend: b\noperator: onnx.Cast\nseen:\n  - {entry}\n"

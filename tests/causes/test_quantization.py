@@ -1,21 +1,18 @@
-from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
 import pytest
 from catalogue import CATALOG
 from ml_dtypes import bfloat16
-from numpy.typing import NDArray
 from planted.calls import by_way, given, wrong_in
 from planted.causes import EVERY, answered_calls
-from planted.quantize_bugs import BUGS, Bug
+from planted.quantize_bugs import BUGS
 from planted_calls import answers_of, asked
 from planted_calls import told as told_of
 
 from convcheck.causes.search import Search, diagnose
 from convcheck.judge.result import CaseDiagnosis
 
-Floats = NDArray[np.float32]
 CASES = (
     *(
         f"onnx.QuantizeLinear-23/{name}"
@@ -47,7 +44,7 @@ UNKNOWN = {
 }  # fmt: skip
 
 
-def told(bug: Bug, names: Sequence[str] = CASES) -> CaseDiagnosis:
+def told(bug, names=CASES):
     for name in names:
         calls = asked(name)
         if calls.case.op in bug.ops and wrong_in(calls, given(by_way(bug.way), calls)):
@@ -57,12 +54,12 @@ def told(bug: Bug, names: Sequence[str] = CASES) -> CaseDiagnosis:
     raise AssertionError(f"nothing asked here shows {bug.name}")
 
 
-def test_some_planted_bugs_are_explained() -> None:
+def test_some_planted_bugs_are_explained():
     for bug in BUGS[::_EVERY]:
         assert bool(told(bug).fits) == (bug.name not in UNKNOWN), bug.name
 
 
-def test_blocks_of_a_vector_that_are_taken_for_elements_are_told() -> None:
+def test_blocks_of_a_vector_that_are_taken_for_elements_are_told():
     """Behind the last scale there are zeros. Quantising x is undefined there."""
     [bug] = [bug for bug in BUGS if bug.name == "blocks of a vector taken for an axis"]
     [name] = [name for name in CASES if "blocks-1d" in name]
@@ -70,7 +67,7 @@ def test_blocks_of_a_vector_that_are_taken_for_elements_are_told() -> None:
 
 
 @pytest.mark.parametrize("op", ["Quantize", "Dequantize"])
-def test_a_zero_point_met_by_mistake_is_told_from_a_scale_that_is(op: str) -> None:
+def test_a_zero_point_met_by_mistake_is_told_from_a_scale_that_is(op):
     """The scale is right, so meeting both wrongly does not explain it."""
     names = {"first": "the first zero point for all", "next": "zero points one off"}
     kernel = f"onnx.{op}Linear-23/"
@@ -85,15 +82,14 @@ FAKE = "openvino.FakeQuantize-1/{0}-{0}-{0}-{0}-{0}/{1}/levels={2}"
 F32 = np.float32
 
 
-def by_a_factor(levels: int, *limited: Floats) -> Floats:
+def by_a_factor(levels, *limited):
     x, low, high, output_low, output_high = limited
     factor, width = F32(levels - 1) / (high - low), (output_high - output_low) / F32(levels - 1)
     place = np.maximum(np.minimum(x, high), low) * factor - low * factor
-    found: Floats = np.rint(place) * width + output_low
-    return found
+    return np.rint(place) * width + output_low
 
 
-def of_any_range(levels: int, *limited: Floats) -> Floats:
+def of_any_range(levels, *limited):
     """The same with fused products and sums, subnormal x flushed to 0."""
     x, low, high, output_low, output_high = limited
     factor, shift = F32(levels - 1) / (high - low), -low * F32(levels - 1) / (high - low)
@@ -102,23 +98,21 @@ def of_any_range(levels: int, *limited: Floats) -> Floats:
     return fused(np.rint(place), width, output_low)
 
 
-def fused(x: Floats, factor: Floats, summand: Floats) -> Floats:
-    found: Floats = (x.astype(np.float64) * factor + summand).astype(F32)
-    return found
+def fused(x, factor, summand):
+    return (x.astype(np.float64) * factor + summand).astype(F32)
 
 
-def flushed(x: Floats) -> Floats:
-    found: Floats = np.where(np.abs(x) < F32(2.0**-126), F32(0), x)
-    return found
+def flushed(x):
+    return np.where(np.abs(x) < F32(2.0**-126), F32(0), x)
 
 
-def flushing_x_and_output(levels: int, x: Floats, *limits: Floats) -> Floats:
+def flushing_x_and_output(levels, x, *limits):
     low, high, *_ = limits
     kernel = by_a_factor if low < high else as_the_text_says
     return flushed(kernel(levels, flushed(x), *limits))
 
 
-def with_an_offset(levels: int, *limited: Floats) -> Floats:
+def with_an_offset(levels, *limited):
     """Express the output limits as an offset in levels. Empty ranges follow the text."""
     x, low, high, output_low, output_high = limited
     if low >= high:
@@ -129,17 +123,16 @@ def with_an_offset(levels: int, *limited: Floats) -> Floats:
     return by_a_factor(levels, x, low, high, *limits)
 
 
-def as_the_text_says(levels: int, *limited: Floats) -> Floats:
+def as_the_text_says(levels, *limited):
     x, low, high, output_low, output_high = limited
     most, least = np.maximum(low, high), np.minimum(low, high)
     level = np.rint((x - low) / (high - low) * F32(levels - 1)) / F32(levels - 1)
     inside = level * (output_high - output_low) + output_low
     found = np.where(x <= least, output_low, np.where(x > most, output_high, inside))
-    given: Floats = found.astype(F32)
-    return given
+    return found.astype(F32)
 
 
-def in_bfloat16(levels: int, *limited: Floats) -> Floats:
+def in_bfloat16(levels, *limited):
     """Use bfloat16 factors. Empty ranges follow the text."""
     x, low, high, output_low, output_high = limited
     if low >= high:
@@ -147,15 +140,13 @@ def in_bfloat16(levels: int, *limited: Floats) -> Floats:
     exact = F32(levels - 1) / (high - low)
     width = half_of_last((output_high - output_low) / F32(levels - 1))
     place = np.maximum(np.minimum(x, high), low) * half_of_last(exact) + half_of_last(-low * exact)
-    rounded: Floats = (np.rint(place) * width + output_low).astype(bfloat16).astype(F32)
-    return rounded
+    return (np.rint(place) * width + output_low).astype(bfloat16).astype(F32)
 
 
-def half_of_last(x: Floats) -> Floats:
+def half_of_last(x):
     """Round to bfloat16: up above the middle if the last kept bit is odd."""
     codes = np.asarray(x, F32).view(np.uint32)
-    found: Floats = (codes + (codes >> 16 & 1) * 0x8000 & 0xFFFF0000).astype(np.uint32).view(F32)
-    return found
+    return (codes + (codes >> 16 & 1) * 0x8000 & 0xFFFF0000).astype(np.uint32).view(F32)
 
 
 @pytest.mark.parametrize(("name", "kernel", "said"), [
@@ -172,7 +163,7 @@ def half_of_last(x: Floats) -> Floats:
      lambda levels, *limited: flushed(as_the_text_says(levels, *map(flushed, limited))),
      ("subnormals-are-zero",)),
 ])  # fmt: skip
-def test_kernels_are_told(name: str, kernel: Callable[..., Floats], said: tuple[str, ...]) -> None:
+def test_kernels_are_told(name, kernel, said):
     """An empty range makes the level NaN: the text leaves it open, and the cause says so."""
     calls = asked(name)
     levels = int(str(dict(calls.case.attributes)["levels"]))
@@ -180,7 +171,7 @@ def test_kernels_are_told(name: str, kernel: Callable[..., Floats], said: tuple[
 
 
 @pytest.mark.slow
-def test_most_planted_bugs_are_explained(record_property: Callable[[str, object], None]) -> None:
+def test_most_planted_bugs_are_explained(record_property):
     found = {bug.name: told(bug) for bug in BUGS}
     explained = {name for name, one in found.items() if one.fits}
     print(f"\n{len(explained)} of {len(found)} planted bugs of quantisation explained", end="")

@@ -1,7 +1,6 @@
 """`convcheck run` reports the causes of failures, however the run is divided."""
 
 import re
-from pathlib import Path
 
 import pytest
 from command import convcheck, refused, report_at, run_shards
@@ -14,14 +13,14 @@ RUN = ("run", "--backend", TRUNCATING, *CHOICE)
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
+def whole(tmp_path_factory):
     out = tmp_path_factory.mktemp("run") / "run.json"
     done = convcheck(*RUN, "-o", out, COLUMNS="80", cwd=ROOT)
     assert done.returncode == 1, done.stderr
     return done.stdout, out
 
 
-def test_a_cause_stands_before_what_it_explains(whole: tuple[str, Path]) -> None:
+def test_a_cause_stands_before_what_it_explains(whole):
     lines = whole[0].splitlines()
     assert "4 of 4 cases fail; 1 cause explains 4 of them, every answer of each" in lines
     [title] = [line for line in lines if line.startswith("A  truncates")]
@@ -30,7 +29,7 @@ def test_a_cause_stands_before_what_it_explains(whole: tuple[str, Path]) -> None
     assert any(line.split()[:2] == ["float32", "A"] for line in lines)
 
 
-def test_the_report_has_the_cause_of_each_case(whole: tuple[str, Path]) -> None:
+def test_the_report_has_the_cause_of_each_case(whole):
     found = report_at(whole[1])
     held_log(whole[1].read_text())
     [cause] = found["causes"]
@@ -41,7 +40,7 @@ def test_the_report_has_the_cause_of_each_case(whole: tuple[str, Path]) -> None:
     assert "truncates" in [one["name"] for one in found["catalogue"]]
 
 
-def test_without_causes_the_report_has_findings(tmp_path: Path) -> None:
+def test_without_causes_the_report_has_findings(tmp_path):
     out = tmp_path / "run.json"
     done = convcheck(*RUN, "--no-causes", "-o", out)
     assert "explain" not in done.stdout.replace("convcheck explain", "")
@@ -54,7 +53,7 @@ def test_without_causes_the_report_has_findings(tmp_path: Path) -> None:
 FAULT = "the search for causes failed, a fault of convcheck: KeyError: 'planted'"
 
 
-def test_a_fault_of_the_search_costs_no_verdict(whole: tuple[str, Path], tmp_path: Path) -> None:
+def test_a_fault_of_the_search_costs_no_verdict(whole, tmp_path):
     out = tmp_path / "run.json"
     planted = ("run", "--backend", "tests.planted.rounding_backends:NoSearch", *CHOICE)
     done = convcheck(*planted, "-o", out, COLUMNS="200")
@@ -69,18 +68,18 @@ def test_a_fault_of_the_search_costs_no_verdict(whole: tuple[str, Path], tmp_pat
     assert all(case["diagnosis"]["fault"].startswith("KeyError") for case in found["cases"])
 
 
-def test_verbose_has_both(whole: tuple[str, Path]) -> None:
+def test_verbose_has_both(whole):
     done = convcheck("report", whole[1], "-v")
     assert "\nA  truncates" in done.stdout
     assert re.search(r"\n +[0-9]+ cases?  [0-9a-f]{8}  ", done.stdout)  # a line for each finding
 
 
 @pytest.fixture(scope="module")
-def shards(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+def shards(tmp_path_factory):
     return run_shards(tmp_path_factory.mktemp("shards"), 2, *RUN[1:], codes=(1,))
 
 
-def test_shards_and_resuming(whole: tuple[str, Path], shards: list[Path], tmp_path: Path) -> None:
+def test_shards_and_resuming(whole, shards, tmp_path):
     merged, resumed, journal = (tmp_path / n for n in ("merged.json", "resumed.json", "journal"))
     assert convcheck("report", *shards, "-o", merged).returncode == 1
     assert merged.read_bytes() == whole[1].read_bytes()
@@ -89,7 +88,7 @@ def test_shards_and_resuming(whole: tuple[str, Path], shards: list[Path], tmp_pa
     assert resumed.read_bytes() == whole[1].read_bytes()
 
 
-def test_shards_and_a_list(whole: tuple[str, Path], shards: list[Path], tmp_path: Path) -> None:
+def test_shards_and_a_list(whole, shards, tmp_path):
     known = tmp_path / "known.toml"
     listed = convcheck("known", known, whole[1])
     assert listed.returncode == 0, listed.stderr
@@ -108,13 +107,13 @@ def test_shards_and_a_list(whole: tuple[str, Path], shards: list[Path], tmp_path
     assert "did you mean truncates" in refused(*merge)
 
 
-def test_a_report_of_an_unknown_cause_is_damaged(whole: tuple[str, Path], tmp_path: Path) -> None:
+def test_a_report_of_an_unknown_cause_is_damaged(whole, tmp_path):
     path = tmp_path / "damaged.json"
     path.write_text(render(parsed(whole[1].read_text()) | {"catalogue": []}))
     assert "it does not say what the cause" in refused("report", path)
 
 
-def test_what_explains_a_doubted_case_is_not_looked_for_again(tmp_path: Path) -> None:
+def test_what_explains_a_doubted_case_is_not_looked_for_again(tmp_path):
     diary, out = tmp_path / "diary", tmp_path / "r.json"
     case = "onnx.Cast-21/float32-to-float8e4m3fn/saturate=1"
     asked = ("onnx.Cast-21", "--case", "float32-to-float8e4m3fn/saturate=[01]", "--jobs", "1")
@@ -128,7 +127,7 @@ def test_what_explains_a_doubted_case_is_not_looked_for_again(tmp_path: Path) ->
     assert [one["case"] for one in cause["cases"]] == [case]
 
 
-def test_an_earlier_version_is_told(tmp_path: Path) -> None:
+def test_an_earlier_version_is_told(tmp_path):
     """Infinities alone tell: NaN in float8e4m3fnuz up to version 23, then the largest number."""
     out = tmp_path / "r.json"
     asked = ("onnx.Cast-24", "--from", "float32", "--to", "float8e4m3fnuz", "-o", out)

@@ -2,9 +2,6 @@
 
 import json
 import re
-from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,40 +12,34 @@ from planted.causes import case_of
 from report_json import held_to_schema
 
 from convcheck.backends.protocol import Outputs
-from convcheck.causes.asked import AskedInputs, is_wrong
-from convcheck.causes.score import Mutant, mutants
+from convcheck.causes.score import mutants
 from convcheck.judge.answers import ANSWERED, NOT_ASKED, Answers
 from convcheck.judge.answers import REFUSED as TURNED_DOWN
 from convcheck.judge.calls import judge
 from convcheck.judge.result import FAILURES
 from convcheck.records import replace
-from convcheck.rules.causes import Cause
-from convcheck.rules.model import Case
 from convcheck.semantics.answers_at import points_of
 from convcheck.semantics.body import wrong_calls
 from convcheck.semantics.compile import compile_wrong, readings_at
-from convcheck.semantics.expected import EXACT, REFUSED, UNDEFINED
+from convcheck.semantics.expected import REFUSED, UNDEFINED
 from convcheck.vectors.corpus import Corpus
-from convcheck.vectors.model import CallSet, VectorSet
 
 NAMED = {cause.name: cause for cause in CAUSES}
 
 
-def plant(cases: Sequence[Case], causes: Sequence[Cause], corpus: Corpus = CORPUS) -> list[Mutant]:
+def plant(cases, causes, corpus=CORPUS):
     return [mutant for _, found in mutants(corpus, cases, causes) for mutant in found]
 
 
-def only_of(kind: type[Corpus]) -> Corpus:
+def only_of(kind):
     return kind(CORPUS.catalog, CORPUS.tier, CORPUS.seed, CORPUS.manifests)
 
 
-def calls_of(case: Case) -> CallSet:
-    calls = CORPUS.vectors(case)
-    assert isinstance(calls, CallSet)
-    return calls
+def calls_of(case):
+    return CORPUS.vectors(case)
 
 
-def scored(out: Path) -> Any:
+def scored(out):
     return held_to_schema("score", json.loads(out.read_text()))
 
 
@@ -62,7 +53,7 @@ NARROW = (
 
 
 @pytest.mark.parametrize(("case", "cause"), NARROW)
-def test_the_edge_vectors_catch_what_few_inputs_show(case: str, cause: str) -> None:
+def test_the_edge_vectors_catch_what_few_inputs_show(case, cause):
     [found] = plant([case_of(case)], [NAMED[cause]])
     assert found.caught > 0
 
@@ -79,11 +70,10 @@ COUNTED = (
 
 
 @pytest.mark.parametrize("name", COUNTED)
-def test_so_many_vectors_are_judged_wrong_in_a_run(name: str) -> None:
+def test_so_many_vectors_are_judged_wrong_in_a_run(name):
     """The score equals the judge's count if each rule has one reading."""
     case = case_of(name)
     spec, vectors = CATALOG.specs[case.spec], CORPUS.vectors(case)
-    assert isinstance(vectors, VectorSet)
     points = points_of(case, vectors.inputs[0])
     counts = {mutant.cause: mutant.caught for mutant in plant([case], CAUSES)}
     for cause in CAUSES:
@@ -104,32 +94,12 @@ def test_so_many_vectors_are_judged_wrong_in_a_run(name: str) -> None:
         assert counts.get(cause, 0) == wrong, cause.name
 
 
-class Blunted(Corpus):
-    def vectors(self, case: Case) -> VectorSet:
-        whole = super().vectors(case)
-        assert isinstance(whole, VectorSet)
-        bits = whole.inputs[0]
-        kept = np.flatnonzero((bits & 0x7F800000 != 0) | (bits & 0x7FFFFFFF == 0))
-        return replace(whole, inputs=(bits[kept],), expected=whole.expected.take(kept))
-
-
-def test_what_the_vectors_miss_is_found_by_the_inputs_beyond_them() -> None:
-    case, flush = case_of("onnx.Cast-21/float32-to-bfloat16"), NAMED["flushes-inputs"]
-    [unseen] = plant([case], [flush], only_of(Blunted))
-    assert (unseen.caught, unseen.cause) == (0, flush)
-    assert unseen.witness is not None
-    witness = np.array([int(unseen.witness, 16)], np.uint32)
-    assert 0 < int(witness[0]) & 0x7FFFFFFF < 0x800000
-    assert AskedInputs.of(CATALOG.specs[case.spec], case, witness).caught(flush).wrong == 1
-    assert plant([case], [flush])[0].caught > 0
-
-
-def test_what_shows_nowhere_does_not_count() -> None:
+def test_what_shows_nowhere_does_not_count():
     case = case_of("onnx.Cast-21/float32-to-float64")
     assert plant([case], [NAMED["truncates"], NAMED["saturate-is-1"]]) == []
 
 
-def test_a_reading_holds_for_a_rule_as_a_whole() -> None:
+def test_a_reading_holds_for_a_rule_as_a_whole():
     """Truncation and ties to even are both readings of float to int4. A mixture is not."""
     case = case_of("onnx.Cast-21/float32-to-int4")
     truncates, away = NAMED["truncates"], NAMED["ties-away"]
@@ -138,7 +108,7 @@ def test_a_reading_holds_for_a_rule_as_a_whole() -> None:
     assert caught.caught > 0
 
 
-def test_versions_share_what_is_equal() -> None:
+def test_versions_share_what_is_equal():
     cases = [case_of(f"onnx.Cast-{version}/float32-to-float16") for version in (13, 19, 21)]
     found = plant(cases, CAUSES)
     by_case = [[(m.cause, m.caught) for m in found if m.case is case] for case in cases]
@@ -149,7 +119,7 @@ def test_versions_share_what_is_equal() -> None:
 CHOICE = ("onnx.Cast-21", "--from", "int8", "--to", "float8")
 
 
-def test_the_command_says_what_is_caught_and_what_only_just(tmp_path: Path) -> None:
+def test_the_command_says_what_is_caught_and_what_only_just(tmp_path):
     out = tmp_path / "s.json"
     done = convcheck("score", *CHOICE, "-o", out, COLUMNS="80")
     assert (done.returncode, done.stderr) == (0, "")
@@ -173,7 +143,7 @@ causes:
 """
 
 
-def test_a_cause_that_the_vectors_miss_is_named(tmp_path: Path) -> None:
+def test_a_cause_that_the_vectors_miss_is_named(tmp_path):
     (tmp_path / "causes").mkdir()
     text = UNASKED.replace("K", "100").replace("L", "101")
     (tmp_path / "causes" / "own.yaml").write_text(text)
@@ -190,13 +160,13 @@ def test_a_cause_that_the_vectors_miss_is_named(tmp_path: Path) -> None:
     assert convcheck("score", *wide, "--tier", "boundary").returncode == 0
 
 
-def test_nothing_to_observe_is_no_success() -> None:
+def test_nothing_to_observe_is_no_success():
     done = convcheck("score", "onnx.Cast-21", "--case", "bool-to-string")
     assert (done.returncode, done.stderr) == (3, "")
     assert done.stdout.startswith("no wrong conversion of the catalogue shows in 1 case")
 
 
-def test_a_bad_pattern_is_bad_input() -> None:
+def test_a_bad_pattern_is_bad_input():
     assert "no spec matches 'onnx.Cats-21'" in refused("score", "onnx.Cats-21")
 
 
@@ -204,7 +174,7 @@ SHORT = "onnx.Range-11/int64-int64-int64"
 
 
 class Halved(Corpus):
-    def vectors(self, case: Case) -> CallSet:
+    def vectors(self, case):
         whole = calls_of(case)
         lengths = [
             max((len(out.codes) for one in due.readings for out in one.outputs), default=0)
@@ -213,12 +183,12 @@ class Halved(Corpus):
         return only(whole, [i for i, length in enumerate(lengths) if length <= 2])
 
 
-def only(whole: CallSet, kept: Sequence[int]) -> CallSet:
+def only(whole, kept):
     calls, expected = tuple(whole.calls[i] for i in kept), tuple(whole.expected[i] for i in kept)
     return replace(whole, calls=calls, expected=expected)
 
 
-def test_so_many_calls_are_judged_wrong_in_a_run() -> None:
+def test_so_many_calls_are_judged_wrong_in_a_run():
     case, cause = case_of(SHORT), NAMED["limit-included"]
     calls = calls_of(case)
     [made, *_] = wrong_calls(CATALOG.specs[case.spec], case, calls.calls)((cause,))
@@ -232,7 +202,7 @@ def test_so_many_calls_are_judged_wrong_in_a_run() -> None:
     assert [mutant.caught for mutant in plant([case], [cause])] == [wrong]
 
 
-def test_what_the_calls_miss_is_found_by_those_beyond_them() -> None:
+def test_what_the_calls_miss_is_found_by_those_beyond_them():
     case, cause = case_of(SHORT), NAMED["length-in-bfloat16"]
     [unseen] = plant([case], [cause], only_of(Halved))
     assert (unseen.caught, unseen.cause) == (0, cause)
@@ -244,26 +214,12 @@ def test_what_the_calls_miss_is_found_by_those_beyond_them() -> None:
     assert f"int64 [{exact}]" in done.stdout
 
 
-def test_what_a_cause_leaves_open_is_taken_for_right() -> None:
-    case = case_of("openvino.FakeConvert-13/float32-float32/per-tensor/destination_type=f8e5m2")
-    calls = calls_of(case)
-    i = next(n for n, due in enumerate(calls.expected) if len(due.readings) > 1)
-    [*_, due] = calls.expected[i].readings
-    [output] = due.outputs
-    one, other = np.flatnonzero((output.patterns == EXACT) & (output.codes != 0))[:2]
-    open_, codes = output.patterns.copy(), output.codes.copy()
-    open_[one], codes[other] = UNDEFINED, codes[other] ^ 1 << 22
-    given = replace(due, outputs=(replace(output, patterns=open_),))
-    assert not is_wrong(calls, i, given)
-    assert is_wrong(calls, i, replace(given, outputs=(replace(given.outputs[0], codes=codes),)))
-
-
-def test_what_equals_the_rules_for_calls_does_not_count() -> None:
+def test_what_equals_the_rules_for_calls_does_not_count():
     case = case_of("onnx.Range-11/int16-int16-int16")
     assert plant([case], [NAMED["sums-in-float64"], NAMED["length-in-float64"]]) == []
 
 
-def test_the_command_scores_whole_calls(tmp_path: Path) -> None:
+def test_the_command_scores_whole_calls(tmp_path):
     out = tmp_path / "s.json"
     case = "onnx.DequantizeLinear-13/int8-float32-int8/tensor"
     done = convcheck("score", case, "-o", out, "--no-progress")
@@ -277,13 +233,13 @@ def test_the_command_scores_whole_calls(tmp_path: Path) -> None:
 PROMOTION = "openvino.ConvertPromoteTypes-14"
 
 
-def promotions(*names: str) -> list[Case]:
+def promotions(*names):
     first = "promote_unsafe=true/pytorch_scalar_promotion=false/u64_integer_promotion_target=f32"
     return [case_of(f"{PROMOTION}/{name}/{first}") for name in names]
 
 
 class Spared(Corpus):
-    def vectors(self, case: Case) -> CallSet:
+    def vectors(self, case):
         whole = calls_of(case)
         numbers = [call[1].view(np.int64) for call in whole.calls]
         kept = [i for i, x in enumerate(numbers) if (abs(x) <= 2048).all()]  # exact in float16
@@ -291,7 +247,7 @@ class Spared(Corpus):
         return only(whole, kept)
 
 
-def test_what_is_wrong_with_values_is_planted_in_the_first_case_that_converts_the_types() -> None:
+def test_what_is_wrong_with_values_is_planted_in_the_first_case_that_converts_the_types():
     cause = NAMED["truncates"]
     tensors, scalars = promotions("float16-int64/tensor-tensor", "float16-int64/scalar-scalar")
     assert plant([scalars], [cause])[0].caught > 0
@@ -299,23 +255,9 @@ def test_what_is_wrong_with_values_is_planted_in_the_first_case_that_converts_th
     assert (first.case, first.caught > 0) == (tensors, True)
 
 
-def test_values_that_the_calls_miss_are_found_among_those_of_the_boundary_tier() -> None:
+def test_values_that_the_calls_miss_are_found_among_those_of_the_boundary_tier():
     case, cause = promotions("float16-int64/tensor-tensor")[0], NAMED["loses-the-carry"]
     assert plant([case], [cause])[0].caught > 0
     [unseen] = plant([case], [cause], only_of(Spared))
     assert (unseen.caught, unseen.cause) == (0, cause)
     assert unseen.witness is not None
-
-
-def test_as_many_calls_of_a_promotion_are_judged_wrong_in_a_run() -> None:
-    [case] = promotions("float16-int64/tensor-tensor")
-    calls = calls_of(case)
-    some = [cause for cause in CAUSES if not cause.call][::5]
-    found = plant([case], some)
-    edits = wrong_calls(CATALOG.specs[case.spec], case, calls.calls)
-    for cause in some:
-        made = next(iter(edits((cause,))), None)
-        wrong = sum(is_wrong(calls, i, made.answer(i)) for i in range(len(calls)) if made)
-        counts = [mutant.caught for mutant in found if mutant.cause is cause]
-        assert max(counts, default=0) <= wrong <= sum(counts), cause.name
-    assert len(found) > 20

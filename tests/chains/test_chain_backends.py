@@ -1,12 +1,11 @@
 """`convcheck chain --backend` finds an optimiser that removes casts, and accuses no other."""
 
 import json
-from pathlib import Path
 
 import jsonschema
 import pytest
 from catalogue import CATALOG
-from command import Done, convcheck
+from command import convcheck
 
 from convcheck.chains.asked import MOST, chain_of, made, shorter
 from convcheck.chains.type_chain import CompiledCasts
@@ -17,22 +16,22 @@ PLANTED = "tests.planted.chained"
 CAST = ("--spec", "onnx.Cast-21", "--no-progress")
 
 
-def ask(types: str, backend: str, *more: object) -> Done:
+def ask(types, backend, *more):
     return convcheck("chain", *types.split(), *CAST, "--backend", backend, *more, COLUMNS="80")
 
 
-def shown(done: Done) -> str:
+def shown(done):
     return " ".join((done.stdout + done.stderr).split())
 
 
 @pytest.mark.parametrize("types", ["float64 float32 float16", "float64 float32 float16 uint8"])
-def test_who_makes_every_cast_is_not_accused(types: str) -> None:
+def test_who_makes_every_cast_is_not_accused(types):
     done = ask(types, f"{PLANTED}:Faithful")
     assert (done.returncode, done.stderr) == (0, "")
     assert "every cast is made in 8 of 8 settings" in done.stdout
 
 
-def test_a_cast_that_is_left_out_is_found_in_its_setting(tmp_path: Path) -> None:
+def test_a_cast_that_is_left_out_is_found_in_its_setting(tmp_path):
     out = tmp_path / "graphs.json"
     done = ask("uint8 int8 int16", f"{PLANTED}:Fuses", "-o", out)
     assert done.returncode == 1
@@ -52,22 +51,19 @@ def test_a_cast_that_is_left_out_is_found_in_its_setting(tmp_path: Path) -> None
     assert {one["of"] >= MOST for one in chain["graphs"]} == {True}
 
 
-def test_of_a_runtime_with_a_wrong_kernel_nothing_is_told() -> None:
+def test_of_a_runtime_with_a_wrong_kernel_nothing_is_told():
     done = ask("float64 float32 float16", f"{PLANTED}:Misrounds")
     assert done.returncode == 3
     assert "nothing can be told: a cast alone is wrong" in shown(done)
 
 
-@pytest.mark.parametrize(
-    ("types", "backend", "code", "said"),
-    [
-        ("float32 float64 float32", "ort", 3, "no input tells whether a cast is left out"),
-        ("float8e4m3fn float16 float8e4m3fn", "ort", 3, "or disputed"),
-        ("float64 float32 int8", "torch", 0, "every cast is made in 1 of 1 setting"),
-        ("float64 float32 int8", "otr", 2, "otr"),
-    ],
-)
-def test_what_cannot_be_asked_is_said(types: str, backend: str, code: int, said: str) -> None:
+@pytest.mark.parametrize(("types", "backend", "code", "said"), [
+    ("float32 float64 float32", "ort", 3, "no input tells whether a cast is left out"),
+    ("float8e4m3fn float16 float8e4m3fn", "ort", 3, "or disputed"),
+    ("float64 float32 int8", "torch", 0, "every cast is made in 1 of 1 setting"),
+    ("float64 float32 int8", "otr", 2, "otr"),
+])  # fmt: skip
+def test_what_cannot_be_asked_is_said(types, backend, code, said):
     done = ask(types, backend)
     assert done.returncode == code
     assert said in shown(done)
@@ -77,7 +73,7 @@ def test_what_cannot_be_asked_is_said(types: str, backend: str, code: int, said:
     ("types", "changed"),
     [("float64 float32 int8", True), ("uint8 int8 int16", False), ("float32 int8 float32", False)],
 )
-def test_onnx_runtime(types: str, changed: bool) -> None:
+def test_onnx_runtime(types, changed):
     done = ask(types, "ort")
     assert done.returncode == changed, done.stdout
     said = "optimisation off, input fed, middle hidden: leaves out casts in the middle"
@@ -85,7 +81,7 @@ def test_onnx_runtime(types: str, changed: bool) -> None:
     assert "middle exposed" not in done.stdout
 
 
-def test_each_input_tells_some_cast() -> None:
+def test_each_input_tells_some_cast():
     casts = CompiledCasts(CATALOG, CATALOG.specs["onnx.Cast-21"])
     names = ("float64", "float32", "float16", "int8")
     asked = asked_chain(casts, names)

@@ -6,7 +6,6 @@ import runpy
 import subprocess
 from functools import cache
 from itertools import product
-from pathlib import Path
 from types import SimpleNamespace
 
 import jsonschema
@@ -15,7 +14,7 @@ from c_compiler import c_compiler
 from catalogue import CATALOG
 from command import convcheck
 
-from convcheck.chains.judgement import ChainTable, chain_table, triples
+from convcheck.chains.judgement import chain_table, triples
 from convcheck.chains.type_chain import CompiledCasts
 from convcheck.documents.chain import chains_text
 from convcheck.documents.chain_tables import chains_c, chains_csv, chains_python
@@ -26,24 +25,21 @@ CAST = ("--spec", "onnx.Cast-21")
 FEW = {"float64", "float32", "float16", "int8", "uint8", "float8e5m2"}
 
 
-@pytest.mark.parametrize(
-    ("types", "code", "said"),
-    [
-        ("float32 float64 float32", 0, "equal to the identity, for all 4,294,967,296 inputs"),
-        ("float32 int8 int32", 0, "equal to float32 → int32 where both are defined"),
-        ("uint8 int8 int16", 1, "different from uint8 → int16, for 128 of 256 inputs"),
-        ("float32 int4 int8", 1, "disputed: whether it is the same depends"),
-        ("int64 int8 float32", 1, "inputs asked"),
-        ("float16 float32 float64 float16", 0, "equal to the identity, for all 65,536 inputs"),
-    ],
-)  # fmt: skip
-def test_the_verdict_is_the_exit_code(types: str, code: int, said: str) -> None:
+@pytest.mark.parametrize(("types", "code", "said"), [
+    ("float32 float64 float32", 0, "equal to the identity, for all 4,294,967,296 inputs"),
+    ("float32 int8 int32", 0, "equal to float32 → int32 where both are defined"),
+    ("uint8 int8 int16", 1, "different from uint8 → int16, for 128 of 256 inputs"),
+    ("float32 int4 int8", 1, "disputed: whether it is the same depends"),
+    ("int64 int8 float32", 1, "inputs asked"),
+    ("float16 float32 float64 float16", 0, "equal to the identity, for all 65,536 inputs"),
+])  # fmt: skip
+def test_the_verdict_is_the_exit_code(types, code, said):
     done = convcheck("chain", *types.split(), *CAST, COLUMNS="100")
     assert done.returncode == code, done.stderr
     assert said in done.stdout
 
 
-def test_the_input_that_shows_it_is_followed_on_its_way() -> None:
+def test_the_input_that_shows_it_is_followed_on_its_way():
     done = convcheck("chain", "uint8", "int8", "int16", *CAST)
     rows = [line.split()[-2:] for line in done.stdout.splitlines()[-4:]]
     assert rows == [
@@ -54,36 +50,33 @@ def test_the_input_that_shows_it_is_followed_on_its_way() -> None:
     ]
 
 
-def test_what_may_stand_for_what_is_said() -> None:
+def test_what_may_stand_for_what_is_said():
     done = convcheck("chain", "float32", "int8", "int32", *CAST)
     assert "the chain may be fused into the direct cast; it may not stand for that" in done.stdout
     done = convcheck("chain", "float64", "int64", "int32", *CAST)
     assert "the chain may not be fused into the direct cast; it may stand for that" in done.stdout
 
 
-@pytest.mark.parametrize(
-    ("words", "message", "hint"),
-    [
-        ("float32 float16", "2 types: a chain has at least 3", "name source, middle"),
-        ("", "no types: a chain has at least 3", "or --table"),
-        ("float32 flot16 float32", "unknown type 'flot16'", "did you mean float16"),
-        ("float32 string float32", "string is no type of numbers", "the types of a chain"),
-        ("float32 float16 int8 --spec onnx.Cats-21", "there is no spec", "did you mean"),
-        ("float32 float16 int8 --spec onnx.Range-11", "does not convert one", "such as"),
-        ("float32 float16 int8 --where saturate=0", "saturate applies to no", "it applies to"),
-        ("float32 float8e5m2 int8 --where saturat=0", "'saturat=0' is not", "did you mean"),
-        ("float32 float16 int8 -o x.h", "-o x.h is a table", "add --table"),
-        ("float32 --table", "--table takes no types", "every chain"),
-    ],
-)  # fmt: skip
-def test_bad_input_is_one_line_with_a_hint(words: str, message: str, hint: str) -> None:
+@pytest.mark.parametrize(("words", "message", "hint"), [
+    ("float32 float16", "2 types: a chain has at least 3", "name source, middle"),
+    ("", "no types: a chain has at least 3", "or --table"),
+    ("float32 flot16 float32", "unknown type 'flot16'", "did you mean float16"),
+    ("float32 string float32", "string is no type of numbers", "the types of a chain"),
+    ("float32 float16 int8 --spec onnx.Cats-21", "there is no spec", "did you mean"),
+    ("float32 float16 int8 --spec onnx.Range-11", "does not convert one", "such as"),
+    ("float32 float16 int8 --where saturate=0", "saturate applies to no", "it applies to"),
+    ("float32 float8e5m2 int8 --where saturat=0", "'saturat=0' is not", "did you mean"),
+    ("float32 float16 int8 -o x.h", "-o x.h is a table", "add --table"),
+    ("float32 --table", "--table takes no types", "every chain"),
+])  # fmt: skip
+def test_bad_input_is_one_line_with_a_hint(words, message, hint):
     done = convcheck("chain", *words.split())
     assert done.returncode == 2
     assert message in done.stderr
     assert hint in done.stderr
 
 
-def test_json_says_the_same(tmp_path: Path) -> None:
+def test_json_says_the_same(tmp_path):
     out = tmp_path / "chain.json"
     assert convcheck("chain", "float32", "int4", "int8", *CAST, "-o", out).returncode == 1
     found = json.loads(out.read_text())
@@ -99,13 +92,13 @@ def test_json_says_the_same(tmp_path: Path) -> None:
 
 
 @cache
-def small(*where: str) -> ChainTable:
+def small(*where):
     spec = CATALOG.specs["onnx.Cast-21"]
     chosen = [names for names in triples(spec) if FEW.issuperset(names)]
     return chain_table(CompiledCasts(CATALOG, spec, where), chosen, lambda: None)
 
 
-def test_the_table_has_every_chain() -> None:
+def test_the_table_has_every_chain():
     spec = CATALOG.specs["onnx.Cast-21"]
     assert len(triples(spec)) == 19**3
     found = json.loads(chains_text(small()))
@@ -120,7 +113,7 @@ def test_the_table_has_every_chain() -> None:
     assert proofs == {"exhaustive", "intervals"}
 
 
-def module(folder: Path, table: ChainTable) -> SimpleNamespace:
+def module(folder, table):
     """Run the Python module of a table.
 
     Importing it would reuse the bytecode of a table written within the same second.
@@ -130,7 +123,7 @@ def module(folder: Path, table: ChainTable) -> SimpleNamespace:
     return SimpleNamespace(**runpy.run_path(str(path)))
 
 
-def test_the_digest_is_of_the_rules_and_the_attribute_values(tmp_path: Path) -> None:
+def test_the_digest_is_of_the_rules_and_the_attribute_values(tmp_path):
     default, chosen, other = small(), small("saturate=1"), small("saturate=0")
     assert default.digest == chosen.digest
     assert default.digest != other.digest
@@ -140,7 +133,7 @@ def test_the_digest_is_of_the_rules_and_the_attribute_values(tmp_path: Path) -> 
         assert f'_RULES "{table.digest}"' in chains_c(table)
 
 
-def test_the_python_module_looks_chains_up(tmp_path: Path) -> None:
+def test_the_python_module_looks_chains_up(tmp_path):
     chains = module(tmp_path, small())
     for names, each in small().chains.items():
         assert chains.verdict(*names) == each.verdict
@@ -178,7 +171,7 @@ int main(void) {
 """
 
 
-def test_two_c_headers_go_into_one_program_and_no_index_is_out_of_bounds(tmp_path: Path) -> None:
+def test_two_c_headers_go_into_one_program_and_no_index_is_out_of_bounds(tmp_path):
     compiler = c_compiler()
     one, zero = small(), small("saturate=0")
     (tmp_path / "one.h").write_text(chains_c(one))
@@ -196,7 +189,7 @@ def test_two_c_headers_go_into_one_program_and_no_index_is_out_of_bounds(tmp_pat
     assert any(row[:3] != row[3:] for row in expected)
 
 
-def _row(table: ChainTable, a: str, b: str, c: str) -> tuple[int, int, int]:
+def _row(table, a, b, c):
     verdicts = ("equal", "equal where defined", "disputed", "different")
     found = table.chains.get((a, b, c))
     if found is None:
@@ -204,7 +197,7 @@ def _row(table: ChainTable, a: str, b: str, c: str) -> tuple[int, int, int]:
     return (verdicts.index(found.verdict), int(found.is_fused), int(found.is_split))
 
 
-def test_files_of_a_table_are_written_by_the_command(tmp_path: Path) -> None:
+def test_files_of_a_table_are_written_by_the_command(tmp_path):
     own = tmp_path / "specs"
     own.mkdir()
     (own / "convert.yaml").write_text(OWN)

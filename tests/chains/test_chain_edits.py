@@ -1,6 +1,3 @@
-from collections.abc import Callable
-from pathlib import Path
-
 import numpy as np
 import pytest
 from catalogue import CATALOG
@@ -12,7 +9,6 @@ from convcheck.chains.asked import ChainCorpus, chain_of, made
 from convcheck.chains.type_chain import CompiledCasts
 from convcheck.errors import SpecError
 from convcheck.judge.answers import ANSWERED, REFUSED, Answers
-from convcheck.numerics.number import Codes
 from convcheck.plan.chains import asked_chain
 from convcheck.rules import load
 from convcheck.rules.causes import CauseFile, read_causes
@@ -24,7 +20,7 @@ CASTS = CompiledCasts(CATALOG, SPEC)
 CAUSES = causes_of(CATALOG)
 
 
-def fits(names: str, instead: str | Callable[[Codes], Codes]) -> tuple[tuple[str, ...], ...]:
+def fits(names, instead):
     asked = asked_chain(CASTS, names.split())
     assert asked is not None
     corpus = ChainCorpus(CATALOG, "edge", 0, (), codes={asked.case.id: asked.codes})
@@ -39,28 +35,25 @@ def fits(names: str, instead: str | Callable[[Codes], Codes]) -> tuple[tuple[str
     return found.fits if found else ()
 
 
-@pytest.mark.parametrize(
-    ("names", "instead", "cause"),
-    [
-        ("float64 float32 float16", "float64 float16", ("leaves-out-middles",)),
-        ("float32 float16 float32", "float32 float32", ("leaves-out-middles",)),
-        ("float64 float32 float16 bfloat16", "float64 float32 bfloat16", ("leaves-out-middles",)),
-        ("float64 float32 bfloat16", "float64 float32 float16 bfloat16", ("adds-float16",)),
-        ("int64 bool int8 float64", "int64 int8 bool float64", ("reorders",)),
-        ("float64 float16 int8", "float64 float32 int8", ("leaves-out-middles", "adds-float32")),
-    ],
-)
-def test_what_became_of_a_chain_is_named(names: str, instead: str, cause: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(("names", "instead", "cause"), [
+    ("float64 float32 float16", "float64 float16", ("leaves-out-middles",)),
+    ("float32 float16 float32", "float32 float32", ("leaves-out-middles",)),
+    ("float64 float32 float16 bfloat16", "float64 float32 bfloat16", ("leaves-out-middles",)),
+    ("float64 float32 bfloat16", "float64 float32 float16 bfloat16", ("adds-float16",)),
+    ("int64 bool int8 float64", "int64 int8 bool float64", ("reorders",)),
+    ("float64 float16 int8", "float64 float32 int8", ("leaves-out-middles", "adds-float32")),
+])  # fmt: skip
+def test_what_became_of_a_chain_is_named(names, instead, cause):
     assert fits(names, instead) == (cause,)
 
 
-def half_of_last(codes: Codes) -> Codes:
+def half_of_last(codes):
     wide = codes.astype(np.uint32).view(np.int32).astype(np.float32).view(np.uint32)
-    kept: Codes = wide >> np.uint32(16)
+    kept = wide >> np.uint32(16)
     return kept + (kept & (wide >> np.uint32(15)) & np.uint32(1))
 
 
-def low_half(codes: Codes) -> Codes:
+def low_half(codes):
     return codes.astype(np.uint32).view(np.int32).astype(np.int64).view(np.uint64)
 
 
@@ -69,20 +62,18 @@ def low_half(codes: Codes) -> Codes:
     ("int64 uint16 int64", low_half, "holds-uint16-as-int32"),
     ("int64 uint32 int64", low_half, "holds-uint32-as-int32"),
 ])  # fmt: skip
-def test_what_a_cast_is_held_as_instead_is_named(
-    names: str, instead: Callable[[Codes], Codes], cause: str
-) -> None:
+def test_what_a_cast_is_held_as_instead_is_named(names, instead, cause):
     assert (cause,) in fits(names, instead)
 
 
-def test_one_answer_that_is_another_refutes_what_a_cast_is_held_as() -> None:
-    def spoiled(codes: Codes) -> Codes:
+def test_one_answer_that_is_another_refutes_what_a_cast_is_held_as():
+    def spoiled(codes):
         return low_half(codes) ^ (np.arange(len(codes)) == 0).astype(np.uint64)
 
     assert fits("int64 uint16 int64", spoiled) == ()
 
 
-def test_what_no_edit_gives_has_no_cause() -> None:
+def test_what_no_edit_gives_has_no_cause():
     asked = asked_chain(CASTS, ("float64", "float32", "int8"))
     assert asked is not None
     corpus = ChainCorpus(CATALOG, "edge", 0, (), codes={asked.case.id: asked.codes})
@@ -96,7 +87,7 @@ def test_what_no_edit_gives_has_no_cause() -> None:
     assert "leaves-out-middles" in {near.name for near in found.near}
 
 
-def test_where_an_input_was_refused_nothing_is_explained() -> None:
+def test_where_an_input_was_refused_nothing_is_explained():
     asked = asked_chain(CASTS, ("float64", "float32", "int8"))
     assert asked is not None
     vectors = ChainCorpus(CATALOG, "edge", 0, (), codes={asked.case.id: asked.codes}).vectors(
@@ -109,7 +100,7 @@ def test_where_an_input_was_refused_nothing_is_explained() -> None:
     assert diagnose_chain(CAUSES, CASTS, vectors, Answers(got, state, {})) is None
 
 
-def test_promises_are_of_options_that_there_are() -> None:
+def test_promises_are_of_options_that_there_are():
     for backend in ("ort", "openvino"):
         found = promises_of(backend, CATALOG.types)
         assert found
@@ -118,18 +109,13 @@ def test_promises_are_of_options_that_there_are() -> None:
                        for name, values in promise.when)  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("entry", "said"),
-    [
-        ("{when: {}, cite: a, leaves-out: nodes}", "unknown word 'nodes'"),
-        ("{when: {}, cite: a, floats-as: float33}", "unknown type 'float33'"),
-        ("{when: {}, exact: yes, cite: a}", "unknown key `exact`"),
-        ("{cite: a}", "missing `when`"),
-    ],
-)
-def test_a_promise_that_cannot_be_read_has_its_line(
-    entry: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize(("entry", "said"), [
+    ("{when: {}, cite: a, leaves-out: nodes}", "unknown word 'nodes'"),
+    ("{when: {}, cite: a, floats-as: float33}", "unknown type 'float33'"),
+    ("{when: {}, exact: yes, cite: a}", "unknown key `exact`"),
+    ("{cite: a}", "missing `when`"),
+])  # fmt: skip
+def test_a_promise_that_cannot_be_read_has_its_line(entry, said, tmp_path, monkeypatch):
     (tmp_path / "graphs").mkdir()
     text = (
         f"backend: b\nsources: {{text: {{title: a, section: b, url: c}}}}\nsettings:\n  - {entry}\n"
@@ -148,7 +134,7 @@ def test_a_promise_that_cannot_be_read_has_its_line(
      ("{without: bool, with: bool}", "edited in one way"),
      ("{of: bool}", "missing `through`"), ("{of: bool, through: whole}", "goes through types")],
 )  # fmt: skip
-def test_an_edit_that_cannot_be_read_is_said(chain: str, said: str) -> None:
+def test_an_edit_that_cannot_be_read_is_said(chain, said):
     file = CauseFile("a.yaml", f"causes:\n  - {{name: a, says: b, chain: {chain}}}\n")
     with pytest.raises(SpecError, match=said):
         read_causes([file], CATALOG.types)

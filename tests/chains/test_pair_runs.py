@@ -1,8 +1,6 @@
 """`run --chains` of quantisation: quantise and dequantise in one graph, with constant scales."""
 
 import sys
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,24 +13,21 @@ from convcheck.causes.catalogue import causes_of
 from convcheck.causes.chain_search import PairSearch
 from convcheck.chains.asked import ChainCorpus, pairs_of
 from convcheck.judge.answers import ANSWERED, Answers
-from convcheck.judge.result import Names
-from convcheck.numerics.number import Codes
 from convcheck.numerics.words import code_of
 from convcheck.semantics.evaluate import evaluate
 
-Fits = tuple[Names, ...]
 PLANTED = "tests.planted.chained"
 SMALL = "*/float32-float32-int8-to-int8-to-float32/*y_scale=5.224/*"
 
 
-def report(backend: str, path: Path, *specs: str) -> tuple[int, list[dict[str, Any]]]:
+def report(backend, path, *specs):
     done = convcheck("run", "--chains", "--no-progress", "--backend", backend, *specs,
                      "--case", SMALL, "-o", path)  # fmt: skip
     assert not done.stderr, done.stderr
     return done.returncode, report_at(path)["cases"]
 
 
-def test_who_keeps_both_nodes_passes(tmp_path: Path) -> None:
+def test_who_keeps_both_nodes_passes(tmp_path):
     code, found = report(f"{PLANTED}:Faithful", tmp_path / "r.json", "onnx.QuantizeLinear-21")
     assert (code, len(found)) == (0, 8)
     assert {case["verdict"] for case in found} == {"pass"}
@@ -40,7 +35,7 @@ def test_who_keeps_both_nodes_passes(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_both_nodes_taken_for_nothing_are_found_without_a_spec(tmp_path: Path) -> None:
+def test_both_nodes_taken_for_nothing_are_found_without_a_spec(tmp_path):
     """Each in the newest version that has it."""
     path = tmp_path / "r.json"
     code, found = report(f"{PLANTED}:Drops", path)
@@ -55,13 +50,13 @@ def test_both_nodes_taken_for_nothing_are_found_without_a_spec(tmp_path: Path) -
     assert "convcheck run --chains --backend" in said
 
 
-def test_pairs_of_one_version_have_ids_of_their_own() -> None:
+def test_pairs_of_one_version_have_ids_of_their_own():
     ids = [case.id for case, _ in pairs_of(CATALOG, CATALOG.specs["onnx.QuantizeLinear-25"])]
     assert len(ids) == len(set(ids)) > 50
 
 
 @pytest.mark.parametrize("value", ["14", "nothing"])
-def test_values_of_the_constants_are_chosen(value: str) -> None:
+def test_values_of_the_constants_are_chosen(value):
     done = convcheck("run", "--chains", "--backend", f"{PLANTED}:Faithful", "--dry-run",
                      "onnx.QuantizeLinear-10", "--where", f"y_scale={value}")  # fmt: skip
     assert done.returncode == (2 if value == "nothing" else 0)
@@ -69,7 +64,7 @@ def test_values_of_the_constants_are_chosen(value: str) -> None:
 
 
 @pytest.mark.parametrize(("command", "more"), [("explain", "1"), ("repro", "--backend=ort")])
-def test_commands_for_one_node_name_the_one_for_pairs(command: str, more: str) -> None:
+def test_commands_for_one_node_name_the_one_for_pairs(command, more):
     name = f"onnx.QuantizeLinear-21/{SMALL[2:-3]}"
     done = convcheck(command, name, more)
     assert done.returncode == 2
@@ -77,7 +72,7 @@ def test_commands_for_one_node_name_the_one_for_pairs(command: str, more: str) -
     assert f"convcheck run --chains --backend NAME onnx.QuantizeLinear-21 --case '{name}" in said
 
 
-def test_what_is_due_of_both_is_what_the_oracle_composes() -> None:
+def test_what_is_due_of_both_is_what_the_oracle_composes():
     """Every pair of a version with float32, on the two oracles in fractions."""
     count = 0
     for case, codes in pairs_of(CATALOG, CATALOG.specs["onnx.QuantizeLinear-21"]):
@@ -100,7 +95,7 @@ def test_what_is_due_of_both_is_what_the_oracle_composes() -> None:
     assert count > 500
 
 
-def by_a_factor(x: Codes, scale: float, zero: int, shifts: bool) -> Codes:
+def by_a_factor(x, scale, zero, shifts):
     """In numpy, as OpenVINO was observed: to int8 by 255 over the width of the range, which is
     infinite for a tiny scale. With an int8 output and no zero point, nothing is added first.
     """
@@ -112,21 +107,17 @@ def by_a_factor(x: Codes, scale: float, zero: int, shifts: bool) -> Codes:
         if shifts:
             level = np.rint(level - low * factor) - 128
         level = np.where(np.isfinite(level), np.rint(level), -128)
-    found: Codes = ((level.astype(np.int32) - zero).astype(f) * f(scale)).view(np.uint32)
-    return found
+    return ((level.astype(np.int32) - zero).astype(f) * f(scale)).view(np.uint32)
 
 
-@pytest.mark.parametrize(
-    ("scale", "zero", "shifts", "cause"),
-    [
-        ("0.1", "3", True, "factor-of-the-range-of-int8"),
-        ("0x0.00001ap-126", "-128", True, "factor-of-the-range-of-int8"),
-        ("0x1.234566p+96", "0", False, "factor-of-the-range-of-int8-before-the-zero-point"),
-    ],
-)
+@pytest.mark.parametrize(("scale", "zero", "shifts", "cause"), [
+    ("0.1", "3", True, "factor-of-the-range-of-int8"),
+    ("0x0.00001ap-126", "-128", True, "factor-of-the-range-of-int8"),
+    ("0x1.234566p+96", "0", False, "factor-of-the-range-of-int8-before-the-zero-point"),
+])  # fmt: skip
 def test_what_becomes_of_a_pair_is_named_and_one_other_answer_refutes_it(
-    scale: str, zero: str, shifts: bool, cause: str
-) -> None:
+    scale, zero, shifts, cause
+):
     spec = CATALOG.specs["onnx.QuantizeLinear-13"]
     chosen = (("y_scale", scale), ("y_zero_point", zero))
     case, codes = next(
@@ -147,7 +138,7 @@ def test_what_becomes_of_a_pair_is_named_and_one_other_answer_refutes_it(
     assert found.fits == ()
 
 
-def by_levels(x: Codes, scale: float, how: str) -> Codes:
+def by_levels(x, scale, how):
     """In numpy, as OpenVINO folds both nodes into one of 256 levels, from 0 to 255 times the scale;
     or with the exact quotient, or with an extra level.
     """
@@ -156,19 +147,15 @@ def by_levels(x: Codes, scale: float, how: str) -> Codes:
     place = np.rint(x.view(f) / f(scale) if how == "quotient" else x.view(f) / high * f(255))
     place = np.clip(place, f(0), f(255))
     place = place + (place == f(64)) if how == "other" else place
-    found: Codes = (place / f(255) * high + f(0)).astype(f).view(np.uint32)
-    return found
+    return (place / f(255) * high + f(0)).astype(f).view(np.uint32)
 
 
-@pytest.mark.parametrize(
-    ("how", "fits"),
-    [
-        ("quotient", ("levels-of-the-range-of-uint8",)),
-        ("range", ("within-the-range-of-uint8", "levels-of-the-range-of-uint8")),
-        ("other", None),
-    ],
-)
-def test_what_becomes_of_both_nodes_is_named(how: str, fits: tuple[str, ...] | None) -> None:
+@pytest.mark.parametrize(("how", "fits"), [
+    ("quotient", ("levels-of-the-range-of-uint8",)),
+    ("range", ("within-the-range-of-uint8", "levels-of-the-range-of-uint8")),
+    ("other", None),
+])  # fmt: skip
+def test_what_becomes_of_both_nodes_is_named(how, fits):
     """Edits of the second node are tried if no edit of the first gives every answer."""
     chosen = (("y_scale", "234567.8"), ("y_zero_point", "min"))
     case, codes = next(
@@ -183,7 +170,7 @@ def test_what_becomes_of_both_nodes_is_named(how: str, fits: tuple[str, ...] | N
     assert next(iter(found.fits), None) == fits
 
 
-def test_the_example_program_answers_pairs(tmp_path: Path) -> None:
+def test_the_example_program_answers_pairs(tmp_path):
     program = tmp_path / "cast.py"
     program.write_text(convcheck("backend", "example", "python").stdout)
     done = convcheck("run", "--chains", "--no-progress", "onnx.QuantizeLinear-13",
@@ -191,7 +178,7 @@ def test_the_example_program_answers_pairs(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_an_operator_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+def test_an_operator_that_is_not_there_is_an_error(tmp_path):
     text = (ROOT / "specs" / "onnx" / "quantizelinear-10.yaml").read_text()
     mine = text.replace("op: onnx.QuantizeLinear", "op: acme.QuantizeLinear")
     (tmp_path / "mine.yaml").write_text(mine.replace("onnx.DequantizeLinear,", "acme.NoSuch,"))

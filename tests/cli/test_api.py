@@ -1,7 +1,5 @@
 """The Python API of two functions."""
 
-from pathlib import Path
-
 import pytest
 
 from convcheck import open_log, run
@@ -10,7 +8,7 @@ from convcheck.errors import UsageError
 from convcheck.files import write_text
 
 
-def test_run_returns_results() -> None:
+def test_run_returns_results():
     ran = run("ort", "onnx.Cast-21/float64-to-float16", "onnx.Cast-21/float32-to-bool", jobs=1)
     assert {case.case.name: case.verdict for case in ran.cases} == {
         "float64-to-float16": "fail",
@@ -20,14 +18,14 @@ def test_run_returns_results() -> None:
     assert [cause.name for cause in ran.causes] == ["through-float32"]
 
 
-def test_a_log_is_opened(tmp_path: Path) -> None:
+def test_a_log_is_opened(tmp_path):
     ran = run("reference", "onnx.Cast-21/float64-to-float16", causes=False)
     write_text(text(ran), str(tmp_path / "run.jsonl"))
     [read] = open_log(tmp_path / "run.jsonl")
     assert (read.outcome, [case.verdict for case in read.cases]) == ("pass", ["pass"])
 
 
-def test_mistakes_are_errors(tmp_path: Path) -> None:
+def test_mistakes_are_errors(tmp_path):
     with pytest.raises(UsageError, match="no spec matches"):
         run("reference", "onnx.Cast-99")
     with pytest.raises(UsageError, match="unknown backend"):

@@ -1,5 +1,3 @@
-from pathlib import Path
-
 import pytest
 from command import convcheck, refused, report_at, told
 from report_json import parsed
@@ -12,7 +10,7 @@ ONE = (RANGE, "--from", "int8", "--to", "int8")
 
 
 @pytest.fixture
-def words(tmp_path: Path) -> Path:
+def words(tmp_path):
     path = tmp_path / "inputs"
     path.write_text("0x01\n0x02\n")
     return path
@@ -31,7 +29,7 @@ COUNTS = [
 
 
 @pytest.mark.parametrize(("options", "count"), COUNTS)
-def test_cases_are_selected(options: tuple[str, ...], count: int) -> None:
+def test_cases_are_selected(options, count):
     done = convcheck("show", "cases", *options)
     assert (done.returncode, done.stderr) == (0, "")
     assert len(done.stdout.splitlines()) == count
@@ -52,7 +50,7 @@ NOTHING = [
 
 
 @pytest.mark.parametrize("arguments", NOTHING, ids=lambda a: " ".join(a[1:]))
-def test_what_does_not_exist_is_named(arguments: tuple[str, ...]) -> None:
+def test_what_does_not_exist_is_named(arguments):
     said = refused(*arguments)
     assert said.startswith("convcheck: ")
     assert "hint: " in said
@@ -60,13 +58,13 @@ def test_what_does_not_exist_is_named(arguments: tuple[str, ...]) -> None:
 
 @pytest.mark.parametrize("more", [(), ("--dry-run",)])
 @pytest.mark.parametrize("options", [ONE, (FAKE, "--from", "float16"), (PROMOTE, "--from", "bool")])
-def test_inputs_of_ones_own(options: tuple[str, ...], more: tuple[str, ...], words: Path) -> None:
+def test_inputs_of_ones_own(options, more, words):
     said = refused("run", "--backend", "reference", *options, "--inputs", words, *more)
     assert "--inputs is for operators that convert elements" in said
     assert "hint: " in said
 
 
-def test_inputs_of_ones_own_are_put_to_what_only_gives_a_type(words: Path) -> None:
+def test_inputs_of_ones_own_are_put_to_what_only_gives_a_type(words):
     options = (LIKE, "--case", "int8-int16", "--inputs", words)
     done = convcheck("run", "--backend", "reference", *options, "-o", "-")
     assert done.returncode == 0
@@ -74,7 +72,7 @@ def test_inputs_of_ones_own_are_put_to_what_only_gives_a_type(words: Path) -> No
     assert (case["verdict"], case["checked"]) == ("pass", 2)
 
 
-def test_what_was_not_asked_is_said(tmp_path: Path) -> None:
+def test_what_was_not_asked_is_said(tmp_path):
     path = tmp_path / "report.json"
     options = ("--backend", "reference", *ONE, "-o", path)
     done = convcheck("run", *options, CONVCHECK_MAX_ELEMENTS="2")
@@ -85,7 +83,7 @@ def test_what_was_not_asked_is_said(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("said", ["many", "-1", "0"])
-def test_a_limit_that_is_none(said: str) -> None:
+def test_a_limit_that_is_none(said):
     words = ("run", "--backend", "reference", *ONE)
     assert said in refused(*words, CONVCHECK_MAX_ELEMENTS=said)
 
@@ -106,11 +104,11 @@ def test_a_limit_that_is_none(said: str) -> None:
     (("explain", "onnx.Cast-21", "--from", "flot32", "--to", "int8", "1"), "mean float32?"),
     (("explain", "onnx.Cast-21/float32-to-float8e5m2/satruate=1", "1"), "mean saturate?"),
 ])  # fmt: skip
-def test_a_slip_is_answered_with_what_was_meant(words: tuple[str, ...], said: str) -> None:
+def test_a_slip_is_answered_with_what_was_meant(words, said):
     assert said in refused(*words)
 
 
-def test_a_module_that_cannot_be_imported_is_named(tmp_path: Path) -> None:
+def test_a_module_that_cannot_be_imported_is_named(tmp_path):
     (tmp_path / "broken.py").write_text("class Mine\n")
     (tmp_path / "half.py").write_text("import no_such_runtime\n")
     (tmp_path / "mine.py").write_text("class Thing:\n    pass\n")

@@ -1,5 +1,3 @@
-from pathlib import Path
-
 import pytest
 from body_specs import FORMULA, SCALE, STEPS
 from command import refused
@@ -36,7 +34,7 @@ HOLES = {
 }  # fmt: skip
 
 
-def check_refused(arguments: list[str], hole: str, folder: Path) -> None:
+def check_refused(arguments, hole, folder):
     """Check for a message with file, line, and hint."""
     good, old, new, said = HOLES[hole]
     assert old in good
@@ -48,16 +46,16 @@ def check_refused(arguments: list[str], hole: str, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("command", ASKING_COMMANDS)
-def test_a_hole_that_a_call_shows_ends_the_command(command: str, tmp_path: Path) -> None:
+def test_a_hole_that_a_call_shows_ends_the_command(command, tmp_path):
     """Loading does not find it: the length of one of the calls is negative."""
     check_refused(ASKING_COMMANDS[command], "negative length", tmp_path)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_refuses_it(command: str, tmp_path: Path) -> None:
+def test_every_command_refuses_it(command, tmp_path):
     check_refused(COMMANDS[command], "undecided", tmp_path)
 
 
 @pytest.mark.parametrize("hole", HOLES)
-def test_a_run_refuses_every_hole(hole: str, tmp_path: Path) -> None:
+def test_a_run_refuses_every_hole(hole, tmp_path):
     check_refused(COMMANDS["run"], hole, tmp_path)

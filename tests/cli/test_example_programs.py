@@ -1,6 +1,5 @@
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from c_compiler import c_compiler
@@ -10,7 +9,7 @@ from places import KERNELS
 ASKED = ("onnx.QuantizeLinear-13", "--from", "float32", "--to", "int8", "--no-progress")
 
 
-def program(language: str, folder: Path, right: str = "", wrong: str = "") -> str:
+def program(language, folder, right="", wrong=""):
     name = {"c": "cast.c", "python": "cast.py"}[language]
     text = (KERNELS / name).read_text("utf-8")
     assert right in text
@@ -25,7 +24,7 @@ def program(language: str, folder: Path, right: str = "", wrong: str = "") -> st
 
 
 @pytest.mark.parametrize("language", ["c", "python"])
-def test_an_example_is_right_and_declines_other_cases(language: str, tmp_path: Path) -> None:
+def test_an_example_is_right_and_declines_other_cases(language, tmp_path):
     done = convcheck("run", "--backend", program(language, tmp_path), *ASKED)
     assert (done.returncode, done.stderr) == (0, "")
     assert "unsupported  5 cases: no such kernel" in done.stdout
@@ -40,7 +39,7 @@ FAULTS = (
 
 
 @pytest.mark.parametrize(("language", "right", "wrong", "said"), FAULTS)
-def test_a_fault_is_found(language: str, right: str, wrong: str, said: str, tmp_path: Path) -> None:
+def test_a_fault_is_found(language, right, wrong, said, tmp_path):
     done = convcheck("run", "--backend", program(language, tmp_path, right, wrong), *ASKED)
     assert done.returncode == 1
     assert said in " ".join(done.stdout.split())

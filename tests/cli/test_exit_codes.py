@@ -5,11 +5,11 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 from command import convcheck, convcheck_process, refused
+from living import eventually, lines_in
 from report_json import parsed
 
 from convcheck.cli import COMMANDS, group
@@ -47,7 +47,7 @@ TABLE = [
 
 
 @pytest.mark.parametrize(("arguments", "code", "said"), TABLE, ids=[row[2] for row in TABLE])
-def test_how_it_ends(arguments: tuple[str, ...], code: int, said: str) -> None:
+def test_how_it_ends(arguments, code, said):
     done = convcheck(*arguments)
     assert done.returncode == code, done.stdout + done.stderr
     assert said in done.stdout + done.stderr
@@ -55,7 +55,7 @@ def test_how_it_ends(arguments: tuple[str, ...], code: int, said: str) -> None:
     assert not done.stdout or code != 2
 
 
-def test_help_fits_a_screen() -> None:
+def test_help_fits_a_screen():
     lines = convcheck("--help").stdout.splitlines()
     assert len(lines) <= 26
     assert max(map(len, lines)) < 80
@@ -63,7 +63,7 @@ def test_help_fits_a_screen() -> None:
 
 
 @pytest.mark.parametrize("name", [*COMMANDS, "backend serve", "backend probe", "backend example"])
-def test_help_is_short_and_has_one_example(name: str) -> None:
+def test_help_is_short_and_has_one_example(name):
     done = CliRunner().invoke(group, [*name.split(), "--help"], terminal_width=80)
     lines = done.output.splitlines()
     assert done.exit_code == 0
@@ -73,12 +73,12 @@ def test_help_is_short_and_has_one_example(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", REMOVED)
-def test_a_command_that_is_gone_names_the_new_one(name: str) -> None:
+def test_a_command_that_is_gone_names_the_new_one(name):
     assert f"hint: use {REMOVED[name]}\n" in refused(name, "--backend", RIGHT)
 
 
 @pytest.mark.parametrize("name", REMOVED_OPTIONS)
-def test_an_option_that_is_gone_names_the_new_one(name: str) -> None:
+def test_an_option_that_is_gone_names_the_new_one(name):
     said = refused("run", name, "x", "--backend", RIGHT)
     assert said == f"convcheck: unknown option {name}\n  hint: use {REMOVED_OPTIONS[name]}\n"
 
@@ -89,7 +89,7 @@ def test_an_option_that_is_gone_names_the_new_one(name: str) -> None:
     ((*GOOD, "--to", "F32"), "float32"),
     (("chain", "float64", "bf16", "float16"), "bfloat16"),
 ])  # fmt: skip
-def test_a_name_of_another_tool_is_understood(words: tuple[str, ...], ours: str) -> None:
+def test_a_name_of_another_tool_is_understood(words, ours):
     assert f"hint: did you mean {ours}?\n" in refused(*words)
 
 
@@ -101,7 +101,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_bad_files(name: str, tmp_path: Path) -> None:
+def test_bad_files(name, tmp_path):
     command, text, said = BAD[name]
     path = tmp_path / name
     path.write_text(text)
@@ -112,14 +112,13 @@ def test_bad_files(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_interrupted_with_partial_results(number: int, code: int, tmp_path: Path) -> None:
+def test_interrupted_with_partial_results(number, code, tmp_path):
     report, log = tmp_path / "run.json", tmp_path / "log"
     command = [*PROGRAM, "run", "--backend", "planted.deviating:Diary", "onnx.Cast-21",
                "-o", str(report), "--resume", str(log)]  # fmt: skip
     surroundings, pipe = {**os.environ, "DIARY": str(tmp_path / "diary")}, subprocess.PIPE
     process = subprocess.Popen(command, env=surroundings, stdout=pipe, stderr=pipe, text=True)
-    while not log.exists() or len(log.read_text().splitlines()) < 12:
-        time.sleep(0.02)
+    assert eventually(lambda: lines_in(log) > 12)
     process.send_signal(number)
     out, _ = process.communicate(timeout=60)
     assert process.returncode == code
@@ -130,7 +129,7 @@ def test_interrupted_with_partial_results(number: int, code: int, tmp_path: Path
 
 
 @pytest.mark.parametrize("seconds", [0.0, 0.2, 0.5])
-def test_a_signal_at_the_start_ends_a_run(seconds: float) -> None:
+def test_a_signal_at_the_start_ends_a_run(seconds):
     backend = "planted.bad_backends:HangsAlways"
     command = [*PROGRAM, "run", "--backend", backend, *SAME]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -164,7 +163,7 @@ module.load = load
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 @pytest.mark.parametrize("swallow", [IN_AN_IMPORT, IN_A_LIBRARY])
-def test_a_signal_that_is_swallowed_comes_again(number: int, code: int, swallow: str) -> None:
+def test_a_signal_that_is_swallowed_comes_again(number, code, swallow):
     head = f"import os, sys; from convcheck.__main__ import main; number = {number:d}"
     program = f"{head}{swallow}main()"
     command = [sys.executable, "-c", program, "run", "--backend", RIGHT, *SAME]
@@ -172,7 +171,7 @@ def test_a_signal_that_is_swallowed_comes_again(number: int, code: int, swallow:
     assert (done.returncode, done.stdout, done.stderr.strip()) == (code, "", "")
 
 
-def on_a_terminal(*arguments: str) -> str:
+def on_a_terminal(*arguments):
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
         [*PROGRAM, *arguments], stdin=theirs, stdout=theirs, stderr=theirs,
@@ -193,7 +192,7 @@ def on_a_terminal(*arguments: str) -> str:
     return shown.decode()
 
 
-def test_progress_and_colour_are_for_terminals() -> None:
+def test_progress_and_colour_are_for_terminals():
     shown = on_a_terminal("run", "--backend", RIGHT, *OTHER)
     assert "━" in shown
     assert "\x1b[1;32mPASS" in shown
@@ -204,7 +203,7 @@ def test_progress_and_colour_are_for_terminals() -> None:
     assert "\x1b" not in piped.stdout + piped.stderr
 
 
-def test_a_terminal_without_utf_8() -> None:
+def test_a_terminal_without_utf_8():
     plain = {"PYTHONIOENCODING": "ascii", "LC_ALL": "C"}
     done = convcheck_process("run", "--backend", WRONG, *ONE, "--no-progress", **plain)
     assert (done.returncode, done.stderr) == (1, "")

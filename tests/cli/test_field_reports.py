@@ -3,7 +3,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from command import Done, convcheck
+from command import convcheck
 from planted.float19 import UE5M3, WIDEN, in_folder
 
 
@@ -74,18 +74,18 @@ rules:
 """
 
 
-def of(name: str) -> list[Report]:
+def of(name):
     return [one for one in REPORTS if name in one.report]
 
 
-def judged(case: str, inputs: list[str], got: list[str], *more: object) -> Done:
+def judged(case, inputs, got, *more):
     done = convcheck("explain", case, *inputs, "--got", *got, *more)
     assert done.returncode in (0, 1), done.stderr
     return done
 
 
 @pytest.mark.parametrize("entry", ORDINARY, ids=lambda one: f"{one.report} {one.inputs}")
-def test_right_answers_are_right_and_others_wrong(entry: Report) -> None:
+def test_right_answers_are_right_and_others_wrong(entry):
     got = entry.right
     if got == ["any"] * len(got):
         got = ["0x5"] * len(got)
@@ -97,27 +97,27 @@ def test_right_answers_are_right_and_others_wrong(entry: Report) -> None:
     assert judged(entry.case, entry.inputs, wrong).returncode == 1
 
 
-def test_a_neighbour_is_no_name_of_the_other_end() -> None:
+def test_a_neighbour_is_no_name_of_the_other_end():
     [entry] = [one for one in of("pytorch/pytorch#116992") if "neighbour" in one.question]
     done = judged(entry.case, entry.inputs, ["-128"])
     assert (done.returncode, "off by one" in done.stdout) == (1, False)
 
 
-def test_a_range_is_judged_as_people_print_it_with_and_without_its_limit() -> None:
+def test_a_range_is_judged_as_people_print_it_with_and_without_its_limit():
     [entry] = of("apache/tvm#20109")
     for got in (["0", "0.1", "0.2"], ["0", "0.1", "0.2", "0.3"]):
         assert judged(entry.case, entry.inputs, got).returncode == 0
     assert judged(entry.case, entry.inputs, ["0", "0.1"]).returncode == 1
 
 
-def test_a_chain_is_no_identity_and_its_right_answers_are_the_inputs() -> None:
+def test_a_chain_is_no_identity_and_its_right_answers_are_the_inputs():
     [entry] = of("apple/coremltools#2626")
     done = convcheck("chain", "int32", "uint16", "int32", "--spec", "onnx.Cast-13")
     assert (done.returncode, "different from the identity" in done.stdout) == (1, True)
     assert judged("onnx.Cast-13/int32-to-int32", entry.inputs, entry.right).returncode == 0
 
 
-def test_who_keeps_all_casts_of_chains_passes() -> None:
+def test_who_keeps_all_casts_of_chains_passes():
     [entry] = of("onnx/optimizer#273")
     assert "4,012 chains of Cast-13" in entry.case
     done = convcheck("run", "--chains", "onnx.Cast-13", "--backend", "reference", "--dry-run")
@@ -127,7 +127,7 @@ def test_who_keeps_all_casts_of_chains_passes() -> None:
     assert done.returncode == 0
 
 
-def test_a_block_of_the_mx_formats(tmp_path: Path) -> None:
+def test_a_block_of_the_mx_formats(tmp_path):
     [entry] = of("microsoft/microxcaling#4")
     (tmp_path / "mx.yaml").write_text(MX, encoding="utf-8")
     case = "mx.Quantize-1/float32-to-float8e4m3fn"
@@ -137,7 +137,7 @@ def test_a_block_of_the_mx_formats(tmp_path: Path) -> None:
         assert judged(case, entry.inputs, got, "--specs", tmp_path).returncode == code
 
 
-def test_a_type_of_ones_own(tmp_path: Path) -> None:
+def test_a_type_of_ones_own(tmp_path):
     [entry] = of("NVIDIA/cutlass#3602")
     own = ("--specs", in_folder(tmp_path, UE5M3, WIDEN))
     for last, code in ((entry.right[-1], 0), ("inf", 1)):
@@ -146,7 +146,7 @@ def test_a_type_of_ones_own(tmp_path: Path) -> None:
         assert done.returncode == code
 
 
-def test_a_zero_point_that_the_text_rules_out_is_answered_with_its_sentence() -> None:
+def test_a_zero_point_that_the_text_rules_out_is_answered_with_its_sentence():
     [entry] = of("onnx/onnx#7752")
     case = "onnx.DequantizeLinear-21/int32-float32-int32/tensor"
     done = convcheck("explain", case, *entry.inputs, "--got", "7")
@@ -154,7 +154,7 @@ def test_a_zero_point_that_the_text_rules_out_is_answered_with_its_sentence() ->
     assert "zero point is supposed to be 0" in " ".join(done.stdout.split())
 
 
-def test_every_report_is_judged() -> None:
+def test_every_report_is_judged():
     special = ("coremltools#2626", "optimizer#273", "microxcaling#4", "cutlass#3602", "onnx#7752")
     others = [one for one in REPORTS if one not in ORDINARY]
     assert len(REPORTS) == 25

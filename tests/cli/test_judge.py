@@ -18,7 +18,7 @@ DYNAMIC = "onnx.DynamicQuantizeLinear-11/float32-to-uint8/tensor"
 
 
 @pytest.mark.parametrize("answer", ["0x3f80", "0x3f81", "0x3f82"])
-def test_the_verdict_is_that_of_the_oracle(answer: str) -> None:
+def test_the_verdict_is_that_of_the_oracle(answer):
     done = convcheck("explain", NARROW, "0x3ff010000000002d", "--got", answer)
     [reading] = expect(21, "float64", "bfloat16", {}, 0x3FF010000000002D).readings
     right = fits(reading, "bfloat16", int(answer, 16))
@@ -27,7 +27,7 @@ def test_the_verdict_is_that_of_the_oracle(answer: str) -> None:
     assert "IEEE 754-2019, 4.3.1" in done.stdout
 
 
-def test_what_gives_all_answers_is_told_and_what_tells_it_apart() -> None:
+def test_what_gives_all_answers_is_told_and_what_tells_it_apart():
     values = ("0x3ff010000000002d", "0x3ff0300000000001")
     done = convcheck("explain", NARROW, *values, "--got", "0x3f80", "0x3f82", "-v")
     found = done.stdout.partition("all of these answers:")[2]
@@ -37,7 +37,7 @@ def test_what_gives_all_answers_is_told_and_what_tells_it_apart() -> None:
     assert "rounds twice, through float32" in alone
 
 
-def test_answers_that_no_reading_gives_together_are_wrong() -> None:
+def test_answers_that_no_reading_gives_together_are_wrong():
     case = ("onnx.Cast-21", "--from", "float32", "--to", "int4")
     single = [
         convcheck("explain", *case, x, "--got", got) for x, got in (("-1.5", "-2"), ("2.5", "2"))
@@ -85,19 +85,19 @@ def test_answers_that_no_reading_gives_together_are_wrong() -> None:
     ((BACK, "1", "1", "--got", "1"), 0, "as expected"),
     (("onnx.Nope-1/x", "1", "--got", "1"), 2, "onnx.Nope-1"),
 ])  # fmt: skip
-def test_each_way_of_ending(words: tuple[str, ...], code: int, said: str) -> None:
+def test_each_way_of_ending(words, code, said):
     done = convcheck("explain", *words)
     assert (done.returncode, said in done.stdout + done.stderr) == (code, True), done.stderr
     assert bool(done.stdout) == (code != 2)
 
 
-def test_causes_are_told_only_of_what_is_wrong_or_open() -> None:
+def test_causes_are_told_only_of_what_is_wrong_or_open():
     assert "cause" not in convcheck("explain", NARROW, "1", "--got", "1").stdout
     done = convcheck("explain", "onnx.Cast-21/float32-to-int8", "300", "1", "--got", "44", "1")
     assert ("RIGHT  2 answers" in done.stdout, "cause" in done.stdout) == (True, False)
 
 
-def test_at_most_five_causes_are_named() -> None:
+def test_at_most_five_causes_are_named():
     case = ("onnx.Cast-13/float32-to-bool", "nan", "--got", "false")
     few, every = convcheck("explain", *case), convcheck("explain", *case, "-v")
     found = [done.stdout.partition("all of these answers:\n")[2].partition("\n\n")[0]
@@ -126,7 +126,7 @@ OTHERWISE = (
 
 
 @pytest.mark.parametrize(("words", "code", "said"), OTHERWISE)
-def test_what_judges_otherwise_is_told(words: tuple[str, ...], code: int, said: str) -> None:
+def test_what_judges_otherwise_is_told(words, code, said):
     done = convcheck("explain", *words)
     assert done.returncode == code
     assert said in " ".join(done.stdout.split())
@@ -146,20 +146,20 @@ FILED = (
 
 
 @pytest.mark.parametrize(("words", "wrong", "cause"), FILED)
-def test_a_whole_call_is_wrong_by_a_cause(words: tuple[str, ...], wrong: str, cause: str) -> None:
+def test_a_whole_call_is_wrong_by_a_cause(words, wrong, cause):
     done = convcheck("explain", *words, COLUMNS="200")
     assert (done.returncode, done.stderr) == (1, "")
     assert f"WRONG: {wrong}" in done.stdout
     assert f"  {cause}\n" in done.stdout.partition("all of these answers:")[2]
 
 
-def test_another_element_is_what_that_cause_does_not_give() -> None:
+def test_another_element_is_what_that_cause_does_not_give():
     done = convcheck("explain", RANGE, "5", "0", "1", "--got", "5", "6", "7", "8", "10")
     assert done.returncode == 1
     assert "no cause of the catalogue gives all of these answers" in done.stdout
 
 
-def test_calls_that_tell_causes_apart_are_named() -> None:
+def test_calls_that_tell_causes_apart_are_named():
     words = (BACK, "0.5833333", "3", "--got", "0x3f155556")
     done = convcheck("explain", *words, COLUMNS="200")
     told = done.stdout.partition("inputs that tell some of them apart:\n")[2].splitlines()
@@ -175,7 +175,7 @@ def test_calls_that_tell_causes_apart_are_named() -> None:
     ("0x80000000", "true", "gives True for -0"),
     ("0", "true", "gives True for zero"),
 ])  # fmt: skip
-def test_the_outputs_of_a_bool_are_true_and_false(value: str, got: str, cause: str) -> None:
+def test_the_outputs_of_a_bool_are_true_and_false(value, got, cause):
     done = convcheck("explain", "onnx.Cast-21/float32-to-bool", value, "--got", got, "-v")
     said = " ".join(done.stdout.split())
     assert cause in said

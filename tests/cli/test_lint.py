@@ -11,20 +11,20 @@ from specs import GOOD, write_spec
 CHILD = "op: acme.Convert\nversion: {0}\nextends: convert-{1}\nnotes: [nothing else]\n"
 
 
-def linted(folder: Path, code: int = 2) -> str:
+def linted(folder, code=2):
     done = convcheck("lint", "--specs", folder, "acme.*")
     assert done.returncode == code, done
     return done.stderr
 
 
-def family(folder: Path, text: str) -> Path:
+def family(folder, text):
     write_spec(folder, text)
     for version in (2, 3):
         write_spec(folder, CHILD.format(version, version - 1), f"convert-{version}")
     return folder
 
 
-def test_all_files_that_are_no_yaml_are_told_at_once(tmp_path: Path) -> None:
+def test_all_files_that_are_no_yaml_are_told_at_once(tmp_path):
     folder = write_spec(tmp_path / "mine")
     write_spec(folder, "op: [acme\n", "a")
     write_spec(folder, CHILD.format(2, 1) + "rules: {\n", "b")
@@ -39,7 +39,7 @@ def test_all_files_that_are_no_yaml_are_told_at_once(tmp_path: Path) -> None:
         assert said.count(line) == 1, line
 
 
-def test_all_rules_that_cannot_be_read_are_told_at_once(tmp_path: Path) -> None:
+def test_all_rules_that_cannot_be_read_are_told_at_once(tmp_path):
     slips = GOOD.replace("round: nearest-even", "rond: nearest-even")
     slips = slips.replace("when: {to: int8, clamp: 0}", "when: {to: int8, clmap: 0}")
     slips = slips.replace(
@@ -52,14 +52,14 @@ def test_all_rules_that_cannot_be_read_are_told_at_once(tmp_path: Path) -> None:
     assert said.count("\n  hint: ") == 3
 
 
-def test_all_types_that_are_unknown_are_told_at_once(tmp_path: Path) -> None:
+def test_all_types_that_are_unknown_are_told_at_once(tmp_path):
     slips = GOOD.replace("T: [float32, int8]", "T: [flaot32, itn8]")
     said = linted(write_spec(tmp_path / "mine", slips))
     assert "unknown type 'flaot32'\n  hint: did you mean float32?" in said
     assert "unknown type 'itn8'\n  hint: did you mean int8 or " in said
 
 
-def test_all_words_that_are_unknown_are_told_once(tmp_path: Path) -> None:
+def test_all_words_that_are_unknown_are_told_once(tmp_path):
     slips = GOOD.replace("nan:          nan", "nna:          nan")
     slips = slips.replace('"[x] > max":  +max', '"[x] > max":  +mxa')
     slips = slips.replace("round: toward-zero", "round: toward_zero", 1)
@@ -71,7 +71,7 @@ def test_all_words_that_are_unknown_are_told_once(tmp_path: Path) -> None:
     assert said.endswith("3 errors in 3 specs\n")
 
 
-def test_a_fault_of_a_rule_is_told_once_for_all_that_extend_it(tmp_path: Path) -> None:
+def test_a_fault_of_a_rule_is_told_once_for_all_that_extend_it(tmp_path):
     row = '      "[x] > max":  +max\n'
     swapped = GOOD.replace(row, '      "x > max":  +max\n' + row)
     said = linted(family(tmp_path / "mine", swapped))
@@ -91,13 +91,13 @@ def test_a_fault_of_a_rule_is_told_once_for_all_that_extend_it(tmp_path: Path) -
     ("types: {add: {t: [int16]}}", "no type variable 't'\n  hint: did you mean T?"),
     ("attributes: {remove: [clmap]}", "no attribute 'clmap'\n  hint: did you mean clamp?"),
 ])  # fmt: skip
-def test_a_slip_in_what_is_changed_of_a_parent(edit: str, said: str, tmp_path: Path) -> None:
+def test_a_slip_in_what_is_changed_of_a_parent(edit, said, tmp_path):
     folder = write_spec(tmp_path / "mine")
     write_spec(folder, f"op: acme.Convert\nversion: 2\nextends: convert-1\n{edit}\n", "convert-2")
     assert said in linted(folder)
 
 
-def test_a_slip_in_what_is_extended(tmp_path: Path) -> None:
+def test_a_slip_in_what_is_extended(tmp_path):
     folder = write_spec(tmp_path / "mine")
     write_spec(folder, CHILD.format(2, 1).replace("convert-1", "convret-1"), "convert-2")
     assert "no spec 'convret-1' to extend\n  hint: did you mean convert-1?" in linted(folder)
@@ -105,7 +105,7 @@ def test_a_slip_in_what_is_extended(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["convert-2.yml", "dtypes.yml", "more/convert-2.yml"])
 @pytest.mark.parametrize("command", [("lint",), ("show", "specs"), ("run", "--backend", "ort")])
-def test_a_file_that_would_not_be_read(command: tuple[str, ...], name: str, tmp_path: Path) -> None:
+def test_a_file_that_would_not_be_read(command, name, tmp_path):
     folder = write_spec(tmp_path / "mine")
     (folder / name).parent.mkdir(exist_ok=True)
     (folder / name).write_text(CHILD.format(2, 1))
@@ -122,7 +122,7 @@ WIDE = WIDE.replace("x * scale", "x * scale + scale").replace('"0.1"', '"2147483
 
 
 @pytest.mark.parametrize("spec", [SCALE, WIDE], ids=["back divides", "sums of products"])
-def test_a_spec_of_two_inputs_is_run(spec: str, tmp_path: Path) -> None:
+def test_a_spec_of_two_inputs_is_run(spec, tmp_path):
     folder = write_spec(tmp_path / "mine", spec, "scale-1")
     assert convcheck("lint", "--specs", folder, "acme.*").returncode == 0
     done = convcheck("run", "--backend", "reference", "--specs", folder, "acme.*")

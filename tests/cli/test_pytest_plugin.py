@@ -2,8 +2,6 @@ import os
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from command import Done, convcheck, in_process, text_of, variables
@@ -45,7 +43,7 @@ LINE = "convcheck::onnx.Cast-21/int8-to-"
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Path:
+def project(tmp_path):
     (tmp_path / "mymodule").mkdir()
     (tmp_path / "mymodule" / "__init__.py").touch()
     (tmp_path / "mymodule" / "backend.py").write_text(BACKEND)
@@ -53,7 +51,7 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run_pytest(project: Path, *arguments: str) -> Done:
+def run_pytest(project, *arguments):
     """Run pytest here; warnings are errors. The outer session watches threads and exceptions."""
     quiet = ("faulthandler", "rerunfailures", "threadexception", "unraisableexception")
     without = [word for name in (*LEFT_OUT, *quiet) for word in ("-p", f"no:{name}")]
@@ -69,7 +67,7 @@ def run_pytest(project: Path, *arguments: str) -> Done:
     return Done(words, code, *map(text_of, streams))
 
 
-def pytest_process(project: Path, *arguments: str) -> Done:
+def pytest_process(project, *arguments):
     without = [word for name in LEFT_OUT for word in ("-p", f"no:{name}")]
     command = [sys.executable, "-m", "pytest", "-W", "error", *without, *arguments]
     kept = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST")}
@@ -77,9 +75,7 @@ def pytest_process(project: Path, *arguments: str) -> Done:
                           capture_output=True, text=True, check=False)  # fmt: skip
 
 
-def verdicts(
-    project: Path, *arguments: str, run: Callable[..., Done] = run_pytest
-) -> tuple[dict[str, str], str]:
+def verdicts(project, *arguments, run=run_pytest):
     done = run(project, *arguments, "--junit-xml", "pytest.xml")
     assert "INTERNALERROR" not in done.stdout + done.stderr
     found = {}
@@ -95,7 +91,7 @@ EXPECTED = {
 }  # fmt: skip
 
 
-def test_a_test_per_case_beside_the_users_own(project: Path) -> None:
+def test_a_test_per_case_beside_the_users_own(project):
     (project / "test_own.py").write_text(OWN_TEST)
     found, shown = verdicts(project, *MINE, "-k", f"{CASES} or of_the_user", "-rsf",
                             run=pytest_process)  # fmt: skip
@@ -108,7 +104,7 @@ def test_a_test_per_case_beside_the_users_own(project: Path) -> None:
     assert _report_of_int32(project) in shown
 
 
-def _report_of_int32(project: Path) -> str:
+def _report_of_int32(project):
     case = ("onnx.Cast-21", "--case", "int8-to-int32")
     done = convcheck("run", "--backend", MINE[1], *case, cwd=project)
     shown = done.stdout[done.stdout.index("FAIL  ") :]
@@ -122,7 +118,7 @@ def _report_of_int32(project: Path) -> str:
 CAUSED = BACKEND.replace("codes.astype(np.int8)", "codes")
 
 
-def test_a_failure_begins_with_its_cause(project: Path) -> None:
+def test_a_failure_begins_with_its_cause(project):
     (project / "mymodule" / "backend.py").write_text(CAUSED)
     found, shown = verdicts(project, *MINE, "-k", "Cast-21/int8-to-int16")
     assert found == {f"{LINE}int16": "failure"}
@@ -130,7 +126,7 @@ def test_a_failure_begins_with_its_cause(project: Path) -> None:
     assert f"\n{said}\n\nFAIL  " in shown
 
 
-def test_the_cases_are_shared_among_xdists_workers(project: Path) -> None:
+def test_the_cases_are_shared_among_xdists_workers(project):
     words = "Cast-21/int8-to-int32 or Cast-21/int8-to-int16"
     found, shown = verdicts(project, *MINE, "-k", words, "-n", "2", run=pytest_process)
     assert found == {name: EXPECTED[name] for name in found}
@@ -138,13 +134,13 @@ def test_the_cases_are_shared_among_xdists_workers(project: Path) -> None:
     assert "off by one, too large" in shown
 
 
-def test_a_session_that_judged_nothing_is_no_pass(project: Path) -> None:
+def test_a_session_that_judged_nothing_is_no_pass(project):
     done = run_pytest(project, *MINE, "-k", "Cast-21/int8-to-uint")
     assert done.returncode == pytest.ExitCode.NO_TESTS_COLLECTED
     assert "convcheck: nothing was judged" in done.stdout
 
 
-def test_options_without_a_test_file(project: Path) -> None:
+def test_options_without_a_test_file(project):
     done = run_pytest(project, *MINE, "--collect-only", "-q")
     lines = done.stdout.splitlines()
     listed = convcheck("show", "cases", "onnx.Cast-21").stdout.split()
@@ -152,7 +148,7 @@ def test_options_without_a_test_file(project: Path) -> None:
     assert done.returncode == 0
 
 
-def test_what_hangs_is_ended_after_the_time_that_is_given(project: Path) -> None:
+def test_what_hangs_is_ended_after_the_time_that_is_given(project):
     hanging = "            import time; time.sleep(600)\n"
     deadly = "            os.kill(os.getpid(), signal.SIGSEGV)\n"
     (project / "mymodule" / "backend.py").write_text(BACKEND.replace(deadly, hanging))
@@ -162,7 +158,7 @@ def test_what_hangs_is_ended_after_the_time_that_is_given(project: Path) -> None
     assert "0.5 s (--convcheck-timeout SECONDS allows more)" in " ".join(shown.split())
 
 
-def test_the_first_failure_ends_it(project: Path) -> None:
+def test_the_first_failure_ends_it(project):
     done = run_pytest(project, *MINE, "-x", "-q", "-k", CASES)
     assert done.returncode == 1
     assert "1 failed" in done.stdout
@@ -172,7 +168,7 @@ def test_the_first_failure_ends_it(project: Path) -> None:
 INT32 = "Cast-21/int8-to-int32"
 
 
-def listed(project: Path, case: str = '"onnx.Cast-21/int8-to-int32"') -> str:
+def listed(project, case='"onnx.Cast-21/int8-to-int32"'):
     asked = (MINE[1], "onnx.Cast-21", "--case", "*/int8-to-int32", "--known", "known.toml")
     done = convcheck("run", "--backend", *asked, "--update", cwd=project)
     assert done.returncode == 0, done.stderr
@@ -183,7 +179,7 @@ def listed(project: Path, case: str = '"onnx.Cast-21/int8-to-int32"') -> str:
     return known.name
 
 
-def test_a_known_failure_is_expected(project: Path) -> None:
+def test_a_known_failure_is_expected(project):
     known = ("--convcheck-known", listed(project))
     done = run_pytest(project, *MINE, "-k", INT32, "-rx", *known)
     assert done.returncode == 0, done.stdout
@@ -191,7 +187,7 @@ def test_a_known_failure_is_expected(project: Path) -> None:
     assert "known: not yet looked into" in done.stdout
 
 
-def test_a_failure_listed_by_its_cause_is_expected(project: Path) -> None:
+def test_a_failure_listed_by_its_cause_is_expected(project):
     """An entry of a cause excuses its predictions. A misspelled one ends the session."""
     (project / "mymodule" / "backend.py").write_text(CAUSED)
     asked = (*MINE, "-rx", "-k", "Cast-21/int8-to-int16", "--convcheck-known", "known.toml")
@@ -208,7 +204,7 @@ def test_a_failure_listed_by_its_cause_is_expected(project: Path) -> None:
     assert "known.toml:3: no cause is named 'through-uint8-warp'" in said[2]
 
 
-def test_a_list_that_is_not_true_fails(project: Path) -> None:
+def test_a_list_that_is_not_true_fails(project):
     stale = ("--convcheck-known", listed(project, '"onnx.Cast-21/int8-to-int16"'))
     done = run_pytest(project, *MINE, "-k", "Cast-21/int8-to-int16", *stale)
     assert done.returncode == 1
@@ -216,7 +212,7 @@ def test_a_list_that_is_not_true_fails(project: Path) -> None:
     assert "1 failed" in done.stdout
 
 
-def test_a_list_that_is_not_true_of_several_cases_fails_the_session(project: Path) -> None:
+def test_a_list_that_is_not_true_of_several_cases_fails_the_session(project):
     both = '["onnx.Cast-21/int8-to-int16", "onnx.Cast-21/int8-to-int32"]'
     asked = (*MINE, "-k", "Cast-21/int8-to-int16 or Cast-21/int8-to-int32")
     done = run_pytest(project, *asked, "--convcheck-known", listed(project, both))
@@ -228,7 +224,7 @@ def test_a_list_that_is_not_true_of_several_cases_fails_the_session(project: Pat
     assert part.returncode == 0, part.stdout
 
 
-def test_what_was_judged_and_is_declined_fails(project: Path) -> None:
+def test_what_was_judged_and_is_declined_fails(project):
     (project / "known.toml").write_text(
         '[[judged]]\ncase = ["onnx.Cast-21/int8-to-{int16,uint8}"]\n'
     )
@@ -239,7 +235,7 @@ def test_what_was_judged_and_is_declined_fails(project: Path) -> None:
     assert "VANISHED known.toml:2: 1 case is no longer judged" in shown
 
 
-def test_the_tier_is_asked(project: Path) -> None:
+def test_the_tier_is_asked(project):
     done = run_pytest(project, *MINE, "-k", INT32, "--convcheck-tier", "boundary")
     assert "boundary tier" in done.stdout
     assert "1 failed" in done.stdout
@@ -259,7 +255,7 @@ ERRORS = [
 @pytest.mark.parametrize(
     ("arguments", "said"), ERRORS, ids=lambda v: v if isinstance(v, str) else ""
 )
-def test_a_bad_option_is_said_at_once(project: Path, arguments: tuple[str, ...], said: str) -> None:
+def test_a_bad_option_is_said_at_once(project, arguments, said):
     (project / "test_own.py").write_text(OWN_TEST)
     done = run_pytest(project, *arguments)
     assert done.returncode == pytest.ExitCode.USAGE_ERROR
@@ -268,7 +264,7 @@ def test_a_bad_option_is_said_at_once(project: Path, arguments: tuple[str, ...],
     assert "passed" not in done.stdout
 
 
-def test_without_the_option_it_costs_nothing(project: Path) -> None:
+def test_without_the_option_it_costs_nothing(project):
     (project / "test_own.py").write_text(
         "import sys\n"
         "def test_imports():\n"

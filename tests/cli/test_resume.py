@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from command import convcheck, refused
+from living import eventually
 
 from convcheck.documents.journal import Journal, open_journal
 from convcheck.errors import UsageError
@@ -22,12 +23,12 @@ MINE = BackendInfo("mine", "1", "mine")
 RUN = RunResult(MINE, "edge", "disputed", (), ())
 
 
-def arguments(journal: Path, report: Path) -> list[str]:
+def arguments(journal, report):
     options = ("--resume", journal, "-o", report, "--jobs", "2", "-q")
     return ["run", "--backend", BACKEND, *SELECTION, *map(str, options)]
 
 
-def started(journal: Path) -> subprocess.Popen[bytes]:
+def started(journal):
     """Start a run, with its report and its diary beside the journal."""
     folder, quiet = journal.parent, subprocess.DEVNULL
     command = [sys.executable, "-m", "convcheck", *arguments(journal, folder / "run.json")]
@@ -35,7 +36,7 @@ def started(journal: Path) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command, env=surroundings, stdout=quiet, stderr=quiet)
 
 
-def done_in(journal: Path) -> set[str]:
+def done_in(journal):
     if not journal.exists():
         return set()
     lines = journal.read_text(encoding="utf-8").splitlines(keepends=True)
@@ -43,16 +44,13 @@ def done_in(journal: Path) -> set[str]:
     return {case["case"]["id"] for case in cases if case}
 
 
-def test_a_killed_run_goes_on(tmp_path: Path) -> None:
+def test_a_killed_run_goes_on(tmp_path):
     journal, report, diary = (tmp_path / n for n in ("run.journal", "run.json", "diary.txt"))
-    known: list[set[str]] = []
+    known = []
     for more in (2, 5, 1):
         process = started(journal)
         wanted = len(done_in(journal)) + more
-        limit = time.monotonic() + 60
-        while len(done_in(journal)) < wanted and process.poll() is None:
-            assert time.monotonic() < limit
-            time.sleep(0.01)
+        assert eventually(lambda n=wanted, p=process: len(done_in(journal)) >= n or p.poll())
         process.send_signal(signal.SIGKILL)
         process.wait()
         known.append(done_in(journal))
@@ -70,8 +68,8 @@ def test_a_killed_run_goes_on(tmp_path: Path) -> None:
     assert report.read_text() == whole.read_text()
 
 
-def asked_once(diary: Path, known: list[set[str]]) -> None:
-    runs: list[Counter[str]] = [Counter()]
+def asked_once(diary, known):
+    runs = [Counter()]
     for line in diary.read_text().splitlines():
         if line.startswith("killed"):
             runs.append(Counter())
@@ -84,21 +82,20 @@ def asked_once(diary: Path, known: list[set[str]]) -> None:
 
 
 @pytest.fixture
-def journal(tmp_path: Path) -> Path:
+def journal(tmp_path):
     path = tmp_path / "run.journal"
     process = started(path)
-    while not done_in(path):
-        time.sleep(0.01)
+    assert eventually(lambda: done_in(path))
     process.kill()
     process.wait()
     return path
 
 
-def opened(path: Path) -> Journal:
+def opened(path):
     return open_journal(str(path), RUN, {}, [])
 
 
-def test_a_file_that_is_no_journal_stays(tmp_path: Path) -> None:
+def test_a_file_that_is_no_journal_stays(tmp_path):
     path = tmp_path / "notes.txt"
     path.write_text("a line without an end")
     with pytest.raises(UsageError, match="is not the log of a run"):
@@ -111,7 +108,7 @@ def test_a_file_that_is_no_journal_stays(tmp_path: Path) -> None:
         opened(path)
 
 
-def test_a_journal_whose_first_line_was_cut_short_begins_anew(tmp_path: Path) -> None:
+def test_a_journal_whose_first_line_was_cut_short_begins_anew(tmp_path):
     path = tmp_path / "run.journal"
     for cut in ("", '{"form', '{"format":"convcheck-run/3","convch'):
         path.write_text(cut)
@@ -119,7 +116,7 @@ def test_a_journal_whose_first_line_was_cut_short_begins_anew(tmp_path: Path) ->
         assert path.read_text() == ""
 
 
-def test_a_journal_is_of_one_run_at_a_time(tmp_path: Path) -> None:
+def test_a_journal_is_of_one_run_at_a_time(tmp_path):
     path = tmp_path / "run.journal"
     first = opened(path)
     with pytest.raises(UsageError, match=r"another run is writing .*run.journal"):
@@ -132,7 +129,7 @@ def test_a_journal_is_of_one_run_at_a_time(tmp_path: Path) -> None:
     assert not path.exists()
 
 
-def test_a_journal_on_a_full_disk(tmp_path: Path) -> None:
+def test_a_journal_on_a_full_disk(tmp_path):
     file = Path("/dev/full").open("w")  # noqa: SIM115 — closing it is an error, too
     with pytest.raises(UsageError, match="No space left"):
         Journal(tmp_path / "run.journal", file, RUN).name(MINE)
@@ -140,7 +137,7 @@ def test_a_journal_on_a_full_disk(tmp_path: Path) -> None:
         file.close()
 
 
-def test_a_journal_that_is_not_this_runs(journal: Path, tmp_path: Path) -> None:
+def test_a_journal_that_is_not_this_runs(journal, tmp_path):
     report, text = tmp_path / "run.json", journal.read_text()
     diary = str(tmp_path / "diary.txt")
     not_this = partial(refused, *arguments(journal, report), DIARY=diary)

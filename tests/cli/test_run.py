@@ -3,8 +3,6 @@
 import json
 import subprocess
 import sys
-from pathlib import Path
-from typing import Any
 
 import pytest
 from catalogue import CATALOG
@@ -22,7 +20,7 @@ from specs import write_spec
                   "openvino.FakeConvert-*"), marks=pytest.mark.slow),
     pytest.param(("openvino.ConvertPromoteTypes-*", "--from", "bfloat16"), marks=pytest.mark.slow),
 ])  # fmt: skip
-def test_the_reference_passes_everything(selected: tuple[str, ...], tmp_path: Path) -> None:
+def test_the_reference_passes_everything(selected, tmp_path):
     done = convcheck("run", "--backend", "reference", *selected, "-o", tmp_path / "r.json")
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr
     assert "FAIL" not in done.stdout
@@ -32,7 +30,7 @@ def test_the_reference_passes_everything(selected: tuple[str, ...], tmp_path: Pa
 
 
 @pytest.mark.long
-def test_the_default_run_on_a_real_runtime(tmp_path: Path) -> None:
+def test_the_default_run_on_a_real_runtime(tmp_path):
     done = convcheck("run", "--backend", "ort", "-o", tmp_path / "r.json", COLUMNS="80")
     assert done.returncode in (0, 1), done.stderr
     is_read_in_a_minute(done.stdout)
@@ -41,7 +39,7 @@ def test_the_default_run_on_a_real_runtime(tmp_path: Path) -> None:
     every_type_goes_through_the_runtime(found)
 
 
-def is_read_in_a_minute(printed: str) -> None:
+def is_read_in_a_minute(printed):
     lines = printed.splitlines()
     assert len(lines) <= 140
     commands = ("convcheck explain", "onnx.")
@@ -49,7 +47,7 @@ def is_read_in_a_minute(printed: str) -> None:
     assert " explain " in printed
 
 
-def every_accusation_stands_up(found: dict[str, Any]) -> None:
+def every_accusation_stands_up(found):
     """Of casts; those of whole calls are proved where their edge calls are."""
     failing = [
         (case, group)
@@ -64,7 +62,7 @@ def every_accusation_stands_up(found: dict[str, Any]) -> None:
         assert accused_rightly(case, example), (case["id"], example)
 
 
-def accused_rightly(case: dict[str, Any], example: dict[str, Any]) -> bool:
+def accused_rightly(case, example):
     word = example["input"][0]
     source, target = case["inputs"][0], case["outputs"][0]
     x = word if source == "string" else int(word, 16)
@@ -84,7 +82,7 @@ def accused_rightly(case: dict[str, Any], example: dict[str, Any]) -> bool:
     return all(wrong) or (len(wrong) > 1 and any(wrong))
 
 
-def every_type_goes_through_the_runtime(found: dict[str, Any]) -> None:
+def every_type_goes_through_the_runtime(found):
     cases = [c for c in found["cases"] if c["spec"] == "onnx.Cast-21"]
     judged = {c["inputs"][0] for c in cases if c["verdict"] not in ("unsupported", "error")}
     assert judged >= {t.name for t in CATALOG.specs["onnx.Cast-21"].types["T1"]}
@@ -94,14 +92,14 @@ def every_type_goes_through_the_runtime(found: dict[str, Any]) -> None:
     assert not [c["id"] for c in found["cases"] if c["verdict"] in ("error", "crashed")]
 
 
-def test_two_runs_give_the_same_bytes(tmp_path: Path) -> None:
+def test_two_runs_give_the_same_bytes(tmp_path):
     options = ("run", "--backend", "ort", "onnx.Cast-21", "--to", "float8e5m2", "-o")
     for name, jobs in (("a", "1"), ("b", "2")):
         convcheck(*options, f"jsonl:{tmp_path / name}", "--jobs", jobs)
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
-def test_tiers_and_coverage(tmp_path: Path) -> None:
+def test_tiers_and_coverage(tmp_path):
     select = ("onnx.Cast-21", "--from", "float16", "--from", "float32", "--to", "float8e4m3fn")
     for tier in ("boundary", "exhaustive"):
         path = tmp_path / f"{tier}.jsonl"
@@ -121,7 +119,7 @@ BAD = {"0xzz": "not a bit pattern", "1ffffffff": "more than 32 bits", "-1": "not
 
 
 @pytest.mark.parametrize("line", BAD)
-def test_bad_inputs_have_a_line(tmp_path: Path, line: str) -> None:
+def test_bad_inputs_have_a_line(tmp_path, line):
     path = tmp_path / "inputs"
     path.write_text(f"# mine\n3f800000\n{line}\n")
     select = ("onnx.Cast-21", "--from", "float32", "--to", "int8")
@@ -130,20 +128,20 @@ def test_bad_inputs_have_a_line(tmp_path: Path, line: str) -> None:
     assert BAD[line] in said
 
 
-def test_specs_of_ones_own(tmp_path: Path) -> None:
+def test_specs_of_ones_own(tmp_path):
     write_spec(tmp_path / "mine")
     (tmp_path / "pyproject.toml").write_text('[tool.convcheck]\nspecs = ["mine"]\n')
     done = convcheck("run", "--backend", "reference", "acme.*", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
 
 
-def test_json_on_stdout_is_json_alone() -> None:
+def test_json_on_stdout_is_json_alone():
     done = convcheck("run", "--backend", "reference", "onnx.Cast-21", "--to", "int8", "-o", "-")
     assert json.loads(done.stdout.splitlines()[0])["format"] == "convcheck-run/3"
     assert "PASS" in done.stderr
 
 
-def test_a_fault_of_our_own_is_70() -> None:
+def test_a_fault_of_our_own_is_70():
     code = (
         "import convcheck.plan.select as p\n"
         "def boom(*a): raise RuntimeError('boom')\n"

@@ -1,7 +1,5 @@
 """`convcheck report A B` prints the same as `run` of several backends."""
 
-from pathlib import Path
-
 import pytest
 from command import convcheck, refused
 from report_json import several
@@ -11,7 +9,7 @@ ONE, OTHER = (f"tests.planted.bad_backends:ThroughInt32{end}" for end in ("", "R
 
 
 @pytest.fixture(scope="module")
-def reports(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+def reports(tmp_path_factory):
     files = [tmp_path_factory.mktemp("reports") / f"{name}.json" for name in "ab"]
     for backend, file in zip((ONE, OTHER), files, strict=True):
         done = convcheck("run", "--backend", backend, *CASES, "-o", file)
@@ -19,7 +17,7 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return files
 
 
-def test_they_are_shown_as_a_run_of_both_shows_them(reports: list[Path], tmp_path: Path) -> None:
+def test_they_are_shown_as_a_run_of_both_shows_them(reports, tmp_path):
     both, again, third = (tmp_path / f"{name}.jsonl" for name in ("both", "again", "third"))
     ran = convcheck("run", "--backend", ONE, "--backend", OTHER, *CASES, "-o", both)
     done = convcheck("report", *reports, "-o", again, "-o", third)
@@ -28,7 +26,7 @@ def test_they_are_shown_as_a_run_of_both_shows_them(reports: list[Path], tmp_pat
     assert again.read_text() == both.read_text() == third.read_text()
 
 
-def test_one_backend_twice_goes_by_its_files(reports: list[Path], tmp_path: Path) -> None:
+def test_one_backend_twice_goes_by_its_files(reports, tmp_path):
     copy = tmp_path / "copy.json"
     copy.write_bytes(reports[0].read_bytes())
     out = tmp_path / "r.json"
@@ -38,7 +36,7 @@ def test_one_backend_twice_goes_by_its_files(reports: list[Path], tmp_path: Path
     assert addresses == [f"{ONE} in {file}" for file in (reports[0], copy)]
 
 
-def test_a_choice_holds_for_each(reports: list[Path]) -> None:
+def test_a_choice_holds_for_each(reports):
     done = convcheck("report", *reports, "onnx.Cast-21", "--from", "uint64")
     assert done.returncode in (0, 1), done.stderr
     assert "int64-to-bool" not in done.stdout.replace("uint64-to-bool", "")
@@ -50,11 +48,11 @@ def test_a_choice_holds_for_each(reports: list[Path]) -> None:
     (("-o", "x.html"), "-o x.html works with one report only"),
     (("nothing.json",), "nothing.json"),
 ])  # fmt: skip
-def test_bad_input_is_told(words: tuple[str, ...], said: str, reports: list[Path]) -> None:
+def test_bad_input_is_told(words, said, reports):
     assert said in refused("report", *reports, *words)
 
 
-def test_other_vectors_are_not_put_beside_one_another(reports: list[Path], tmp_path: Path) -> None:
+def test_other_vectors_are_not_put_beside_one_another(reports, tmp_path):
     other = tmp_path / "other.json"
     ran = convcheck("run", "--backend", OTHER, *CASES, "--tier", "boundary", "-o", other)
     assert ran.returncode == 1, ran.stderr

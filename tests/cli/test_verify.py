@@ -1,9 +1,6 @@
 import json
 import subprocess
 import sys
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 from catalogue import CATALOG
@@ -23,7 +20,7 @@ FROM_TEXT = "onnx.Cast-21/string-to-float8e5m2/saturate=1"
 TO_TEXT = "onnx.Cast-21/int8-to-string"
 
 
-def right(name: str) -> list[str]:
+def right(name):
     case = find_case(CATALOG, name, None, None, ())
     vectors = CORPUS.vectors(case)
     fmt, reading = case.outputs[0].format, vectors.expected.readings[0]
@@ -35,22 +32,20 @@ def right(name: str) -> list[str]:
     return [f"{code:02x}" for code in codes]
 
 
-def verify(
-    name: str, lines: list[str], tmp_path: Path, *more: object, run: Callable[..., Any] = convcheck
-) -> Any:
+def verify(name, lines, tmp_path, *more, run=convcheck):
     path = tmp_path / "answers.txt"
     path.write_text("".join(f"{line}\n" for line in lines))
     return run("run", "--backend", f"answers:{path}", name, *more)
 
 
 @pytest.mark.parametrize("name", [FLOAT8, NARROW, FROM_TEXT, TO_TEXT])
-def test_right_answers_pass(name: str, tmp_path: Path) -> None:
+def test_right_answers_pass(name, tmp_path):
     done = verify(name, right(name), tmp_path)
     assert done.returncode == 0
     assert "PASS  1 case" in done.stdout
 
 
-def test_one_wrong_answer_is_found(tmp_path: Path) -> None:
+def test_one_wrong_answer_is_found(tmp_path):
     answers = right(FLOAT8)
     place = answers.index("08")
     answers[place] = "09"
@@ -63,7 +58,7 @@ def test_one_wrong_answer_is_found(tmp_path: Path) -> None:
     assert (group["count"], group["examples"][0]["got"]) == (1, "0x09")
 
 
-def test_refused_is_an_answer(tmp_path: Path) -> None:
+def test_refused_is_an_answer(tmp_path):
     answers = right(NARROW)
     answers[3] = "refused"
     done = verify(NARROW, answers, tmp_path)
@@ -71,7 +66,7 @@ def test_refused_is_an_answer(tmp_path: Path) -> None:
     assert "the program answered: refused" in done.stdout
 
 
-def test_a_refusal_that_is_due_passes(tmp_path: Path) -> None:
+def test_a_refusal_that_is_due_passes(tmp_path):
     rule = GOOD.index("    when: {to: int8, clamp: 0}")
     end = GOOD.index("examples:")
     text = GOOD[:rule] + "    when: {to: int8, clamp: 0}\n    table: {else: refused}\n" + GOOD[end:]
@@ -90,7 +85,7 @@ def test_a_refusal_that_is_due_passes(tmp_path: Path) -> None:
     ("-1", "not hex"),
     ('"7e"', "not hex"),
 ])  # fmt: skip
-def test_a_line_that_is_no_answer_is_named(line: str, said: str, tmp_path: Path) -> None:
+def test_a_line_that_is_no_answer_is_named(line, said, tmp_path):
     answers = right(NARROW)
     answers[4] = line
     told = verify(NARROW, answers, tmp_path, run=refused)
@@ -99,12 +94,12 @@ def test_a_line_that_is_no_answer_is_named(line: str, said: str, tmp_path: Path)
 
 
 @pytest.mark.parametrize("line", ["1.5", "1", "null", '"open'])
-def test_a_text_is_a_json_string(line: str, tmp_path: Path) -> None:
+def test_a_text_is_a_json_string(line, tmp_path):
     told = verify(TO_TEXT, [line, *right(TO_TEXT)[1:]], tmp_path, run=refused)
     assert "answers.txt:1: not a JSON string" in told
 
 
-def test_line_ends_and_prefixes_of_all_kinds_are_read() -> None:
+def test_line_ends_and_prefixes_of_all_kinds_are_read():
     fmt = CATALOG.types.types["int8"].format
     got, refused = read_answers(b"0x0A\r\nff\nrefused\n 7 ", "stdin", fmt)
     assert (got.tolist(), refused.tolist()) == ([10, 255, 0, 7], [False, False, True, False])
@@ -112,7 +107,7 @@ def test_line_ends_and_prefixes_of_all_kinds_are_read() -> None:
 
 
 @pytest.mark.parametrize("change", [-1, 1])
-def test_the_wrong_number_of_lines_says_what_was_assumed(change: int, tmp_path: Path) -> None:
+def test_the_wrong_number_of_lines_says_what_was_assumed(change, tmp_path):
     answers = right(NARROW)
     answers = answers[:-1] if change < 0 else [*answers, "00"]
     said = verify(NARROW, answers, tmp_path, run=refused)
@@ -120,7 +115,7 @@ def test_the_wrong_number_of_lines_says_what_was_assumed(change: int, tmp_path: 
     assert "--tier and --seed of the export" in said
 
 
-def test_what_answers_are_not_to(tmp_path: Path) -> None:
+def test_what_answers_are_not_to(tmp_path):
     whole = verify("onnx.Range-11/int32-int32-int32", [], tmp_path, run=refused)
     assert "has no text form" in whole
     assert "has answers to one case" in verify("onnx.Cast-9", [], tmp_path, run=refused)
@@ -138,7 +133,7 @@ for line in sys.stdin:
     (PROGRAM, 0),
     (PROGRAM.replace("& 0xff", "& 0x7f"), 1),
 ])  # fmt: skip
-def test_export_program_verify(program: str, code: int) -> None:
+def test_export_program_verify(program, code):
     tool = [sys.executable, "-W", "error", "-m", "convcheck"]
     tier = ["--tier", "boundary", "--seed", "7"]
     made = subprocess.run(

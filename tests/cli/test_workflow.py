@@ -5,9 +5,7 @@ import subprocess
 import sys
 import time
 import xml.etree.ElementTree as ET
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -32,7 +30,7 @@ class Strict(yaml.SafeLoader):
     """A loader that rejects duplicate keys, as GitHub does."""
 
 
-def _mapping(loader: Strict, node: yaml.MappingNode) -> dict[Any, Any]:
+def _mapping(loader, node):
     keys = [loader.construct_object(key) for key, _ in node.value]
     assert len(keys) == len(set(keys)), f"a key is there twice: {keys}"
     return loader.construct_mapping(node, deep=True)
@@ -41,18 +39,18 @@ def _mapping(loader: Strict, node: yaml.MappingNode) -> dict[Any, Any]:
 Strict.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _mapping)
 
 
-def loaded(path: Path) -> Any:
+def loaded(path):
     return yaml.load(path.read_text("utf-8"), Strict)
 
 
-def workflows() -> list[dict[Any, Any]]:
+def workflows():
     blocks = [b.split("```\n")[0] for b in PAGE.read_text("utf-8").split("```yaml\n")[1:]]
     texts = [text for text in blocks if re.search(r"^jobs:$", text, re.MULTILINE)]
     assert len(texts) == 2, "the page has a workflow, and one of shards"
     return [yaml.load(text, Strict) for text in texts]
 
 
-def steps(job: dict[str, Any]) -> Iterator[tuple[str, dict[str, str]]]:
+def steps(job):
     """Yield a job's commands with their environment, without the installation of convcheck."""
     for step in job["steps"]:
         if step.get("uses") == ACTION:
@@ -61,7 +59,7 @@ def steps(job: dict[str, Any]) -> Iterator[tuple[str, dict[str, str]]]:
             yield step["run"], {}
 
 
-def of_action(given: dict[str, str]) -> Iterator[tuple[str, dict[str, str]]]:
+def of_action(given):
     """Yield the commands of action.yml with the values that its inputs give the environment."""
     action = loaded(ROOT / "action.yml")
     assert given.keys() <= action["inputs"].keys()
@@ -78,12 +76,12 @@ def of_action(given: dict[str, str]) -> Iterator[tuple[str, dict[str, str]]]:
 class Machine:
     """A folder in which steps run, each with its own summary file, as on GitHub."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder):
         self.folder = folder
         self.summary = folder / "summary.md"
         self.said = ""
 
-    def run(self, command: str, **environment: str) -> int:
+    def run(self, command, **environment):
         self.summary.write_text("")
         for text, instead in FEWER.items():
             command = command.replace(text, instead)
@@ -99,7 +97,7 @@ class Machine:
         self.said = done.stdout + done.stderr
         return done.returncode
 
-    def job(self, job: dict[str, Any], **values: object) -> int:
+    def job(self, job, **values):
         for command, environment in steps(job):
             for name, value in values.items():
                 command = command.replace(f"${{{{ matrix.{name} }}}}", str(value))
@@ -108,19 +106,19 @@ class Machine:
                 return code
         return 0
 
-    def check_reports(self, failing: bool, page: str = "report.html") -> None:
+    def check_reports(self, failing, page="report.html"):
         assert ("FAIL" in self.summary.read_text()) == failing
         assert "<html" in (self.folder / page).read_text()
         assert ("::error" in self.said) == failing
 
-    def check_tests(self, failing: bool) -> None:
+    def check_tests(self, failing):
         suites = ET.parse(self.folder / "junit.xml").getroot()
         assert (next(suites.iter("failure"), None) is not None) == failing
         assert len(list(suites.iter("testcase"))) > 40
 
 
 @pytest.fixture
-def machine(tmp_path: Path) -> Machine:
+def machine(tmp_path):
     """A checkout with the kernel, and an empty list of known failures."""
     c_compiler()
     for file in (KERNEL, KERNELS / "convcheck.h"):
@@ -128,14 +126,14 @@ def machine(tmp_path: Path) -> Machine:
     return Machine(tmp_path)
 
 
-def break_kernel(folder: Path) -> None:
+def break_kernel(folder):
     text = (folder / "cast.c").read_text()
     assert ROUNDS in text
     (folder / "cast.c").write_text(text.replace(ROUNDS, ""))
 
 
 @pytest.mark.parametrize("number", [0, 1])
-def test_a_workflow_has_what_github_requires(number: int) -> None:
+def test_a_workflow_has_what_github_requires(number):
     workflow = workflows()[number]
     assert {True, "jobs"} <= set(workflow) <= {"name", True, "permissions", "jobs"}
     for job in workflow["jobs"].values():
@@ -146,7 +144,7 @@ def test_a_workflow_has_what_github_requires(number: int) -> None:
             assert uses == ACTION or re.fullmatch(r"actions/[a-z-]+@v[0-9]+", uses)
 
 
-def test_the_action_has_what_github_requires() -> None:
+def test_the_action_has_what_github_requires():
     action = loaded(ROOT / "action.yml")
     assert action["runs"]["using"] == "composite"
     needed = [name for name, one in action["inputs"].items() if one.get("required")]
@@ -161,7 +159,7 @@ def test_the_action_has_what_github_requires() -> None:
         assert "${{" not in step.get("run", "")
 
 
-def test_a_release_is_published_with_what_was_built() -> None:
+def test_a_release_is_published_with_what_was_built():
     release = loaded(ROOT / ".github" / "workflows" / "release.yml")
     publish = release["jobs"]["publish"]
     assert publish["needs"] == "build"
@@ -177,13 +175,13 @@ def test_a_release_is_published_with_what_was_built() -> None:
     assert done.stdout.lstrip().startswith("The first release contains")
 
 
-def test_the_page_says_how_the_list_is_made() -> None:
+def test_the_page_says_how_the_list_is_made():
     assert BASELINE in PAGE.read_text("utf-8")
     assert NIGHTLY in PAGE.read_text("utf-8")
 
 
 @pytest.mark.long
-def test_the_gate_lets_a_right_kernel_pass_and_no_new_failure(machine: Machine) -> None:
+def test_the_gate_lets_a_right_kernel_pass_and_no_new_failure(machine):
     """A stranger's repository: six lines of the page, red and green."""
     job = workflows()[0]["jobs"]["convcheck"]
     (build, _), (gate, settings) = steps(job)
@@ -205,7 +203,7 @@ def test_the_gate_lets_a_right_kernel_pass_and_no_new_failure(machine: Machine) 
     assert "known.toml" in machine.said
 
 
-def test_the_action_takes_a_requirement_set_and_no_code(machine: Machine) -> None:
+def test_the_action_takes_a_requirement_set_and_no_code(machine):
     given = {"backend": "reference", "require": "cast-2026", "summary": "false"}
     [(command, settings)] = of_action(given)
     assert machine.run(command, **settings) == 0, machine.said
@@ -216,7 +214,7 @@ def test_the_action_takes_a_requirement_set_and_no_code(machine: Machine) -> Non
     assert not (machine.folder / "bad").exists()
 
 
-def test_shards_on_several_machines_have_one_verdict(machine: Machine) -> None:
+def test_shards_on_several_machines_have_one_verdict(machine):
     jobs = workflows()[1]["jobs"]
     assert jobs["verdict"]["needs"] == "shard"
     build, *_, ask = (command for command, _ in steps(jobs["shard"]))

@@ -26,10 +26,12 @@ import click
 import pytest
 import yaml
 from c_compiler import c_compiler
+from catalogue import CATALOG
 from command import convcheck
 from doc_pages import PAGES, Block, anchors, blocks, links, name_of, prose
 from places import ROOT
 
+from convcheck.causes.catalogue import causes_of
 from convcheck.cli import COMMANDS, group
 from convcheck.judge.result import Verdict
 from convcheck.numerics.modes import MODES
@@ -43,7 +45,7 @@ README = ROOT / "README.md"
 
 
 @pytest.mark.parametrize("page", ALL)
-def test_links_lead_somewhere(page: Path) -> None:
+def test_links_lead_somewhere(page):
     for link in links(page):
         if link.startswith(("https://", "mailto:")):
             continue
@@ -54,7 +56,7 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 
 @pytest.mark.parametrize("page", ALL)
-def test_paths_that_are_named_are_there(page: Path) -> None:
+def test_paths_that_are_named_are_there(page):
     rooms = "convcheck|tests|specs|docs|vectors|\\.ci|\\.github"
     for path in re.findall(rf"`((?:{rooms})/[\w./-]*)`", prose(page)):
         assert (ROOT / path).exists(), path
@@ -69,7 +71,7 @@ COUNTED = re.compile(
 
 
 @pytest.mark.parametrize("page", ALL)
-def test_prose_has_no_number_that_a_run_would_change(page: Path) -> None:
+def test_prose_has_no_number_that_a_run_would_change(page):
     if page.name == "CHANGELOG.md":  # was true of a release
         return
     found = [match[0] for match in COUNTED.finditer(prose(page))]
@@ -77,7 +79,7 @@ def test_prose_has_no_number_that_a_run_would_change(page: Path) -> None:
 
 
 @pytest.mark.parametrize("page", ALL)
-def test_code_blocks_are_what_they_say(page: Path) -> None:
+def test_code_blocks_are_what_they_say(page):
     for block in blocks(page):
         where = f"{name_of(page)}:{block.line}"
         assert block.language, f"{where}: a block says which language it is"
@@ -89,7 +91,7 @@ def test_code_blocks_are_what_they_say(page: Path) -> None:
             pytest.fail(f"{where}: {error}")
 
 
-def parse(block: Block) -> None:
+def parse(block):
     if block.language == "toml":
         tomllib.loads(block.text)
     elif block.language == "yaml":
@@ -104,20 +106,20 @@ def parse(block: Block) -> None:
         assert block.language in ("console", "sh", "text"), block.language
 
 
-def check_c(text: str) -> None:
+def check_c(text):
     command = [c_compiler(), "-fsyntax-only", "-Wall", "-Werror", "-xc", "-"]
     done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
     if done.returncode:
         raise SyntaxError(done.stderr)
 
 
-def has_commands(page: Path) -> bool:
+def has_commands(page):
     return any(b.language in ("console", "sh") and b.mark("not run") is None for b in blocks(page))
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("page", [p for p in ALL if has_commands(p.values[0])])  # type: ignore[arg-type]
-def test_commands_do_what_the_page_shows(page: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("page", [p for p in ALL if has_commands(p.values[0])])
+def test_commands_do_what_the_page_shows(page, tmp_path):
     (tmp_path / "docs").symlink_to(ROOT / "docs")
     for block in blocks(page):
         where = f"{name_of(page)}:{block.line}"
@@ -131,7 +133,7 @@ def test_commands_do_what_the_page_shows(page: Path, tmp_path: Path) -> None:
         check_commands(block, where, tmp_path)
 
 
-def check_commands(block: Block, where: str, folder: Path) -> None:
+def check_commands(block, where, folder):
     steps = shown(block.text) if block.language == "console" else listed(block.text)
     code, printed = 0, ""
     for number, (command, output) in enumerate(steps, 1):
@@ -142,13 +144,13 @@ def check_commands(block: Block, where: str, folder: Path) -> None:
     assert str(code) == (block.mark("exits") or "0"), f"{where} exits {code}\n{printed}"
 
 
-def listed(text: str) -> list[tuple[str, None]]:
+def listed(text):
     bare = re.sub(r"(^|\s+)#.*$", "", text, flags=re.MULTILINE)
     return [(line, None) for line in bare.replace("\\\n", "").splitlines() if line.strip()]
 
 
-def shown(text: str) -> list[tuple[str, str]]:
-    steps: list[tuple[str, str]] = []
+def shown(text):
+    steps = []
     open_command = False
     for line in text.splitlines():
         if line.startswith("$ "):
@@ -162,14 +164,14 @@ def shown(text: str) -> list[tuple[str, str]]:
     return steps
 
 
-def check_output(wanted: str, printed: str, where: str) -> None:
+def check_output(wanted, printed, where):
     pieces = re.split(r"^ *\.\.\.\n", wanted, flags=re.MULTILINE)
     pattern = r"(?:.*\n)*?".join(re.escape(piece) for piece in pieces)
     tidy = "".join(f"{line.rstrip()}\n" for line in printed.splitlines())
     assert re.fullmatch(pattern, tidy), f"{where} prints\n{tidy}\nand not\n{wanted}"
 
 
-def run(command: str, folder: Path) -> tuple[int, str]:
+def run(command, folder):
     if command.startswith("convcheck ") and not set(re.sub(r"'[^']*'", "", command)) & SHELL:
         done = convcheck(*shlex.split(command.replace("\\\n", " "))[1:], cwd=folder)
         return done.returncode, done.stdout + done.stderr
@@ -186,7 +188,7 @@ def run(command: str, folder: Path) -> tuple[int, str]:
     return done.returncode, done.stdout
 
 
-def test_a_check_that_cannot_fail_is_none(tmp_path: Path) -> None:
+def test_a_check_that_cannot_fail_is_none(tmp_path):
     block = Block("console", "$ convcheck show specs\nnothing\n", 1, ())
     with pytest.raises(AssertionError, match="prints"):
         check_commands(block, "page", tmp_path)
@@ -201,7 +203,7 @@ def test_a_check_that_cannot_fail_is_none(tmp_path: Path) -> None:
     check_output("a\n...\nc\n", "a\nb\nb\nc\n", "page")
 
 
-def test_the_readme_is_short_and_its_test_command_is_what_ci_does() -> None:
+def test_the_readme_is_short_and_its_test_command_is_what_ci_does():
     assert len(README.read_text("utf-8").splitlines()) <= 120
     install, test = next(
         b.text.strip().split(" && ") for b in blocks(README) if b.text.strip().endswith("pytest")
@@ -211,8 +213,8 @@ def test_the_readme_is_short_and_its_test_command_is_what_ci_does() -> None:
     assert re.search(rf"\b{test}$", done, re.MULTILINE)
 
 
-def keys_of_spec_files() -> set[str]:
-    found: list[ast.expr] = []
+def keys_of_spec_files():
+    found = []
     for path in (ROOT / "convcheck" / "rules").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.Assign) and isinstance(node.value, ast.Tuple):
@@ -224,7 +226,7 @@ def keys_of_spec_files() -> set[str]:
     return {e.value for e in found if isinstance(e, ast.Constant) and isinstance(e.value, str)}
 
 
-def test_the_pages_have_every_key_and_word_of_spec_files() -> None:
+def test_the_pages_have_every_key_and_word_of_spec_files():
     pages = [ROOT / "docs" / name for name in ("specs.md", "causes.md")]
     page = "\n".join(path.read_text("utf-8") for path in pages)
     words = {word for path in pages for word in re.findall(r"`([^`\n]+)`", prose(path))}
@@ -236,7 +238,7 @@ def test_the_pages_have_every_key_and_word_of_spec_files() -> None:
     assert not ({*known_cases({}), *outcomes, *MODES, *LEVELS} - named)
 
 
-def test_the_pages_have_every_option() -> None:
+def test_the_pages_have_every_option():
     pages = "\n".join(page.read_text("utf-8") for page in PAGES)
     for name in COMMANDS:
         command = group.get_command(click.Context(group), name)
@@ -247,7 +249,7 @@ def test_the_pages_have_every_option() -> None:
             assert not words or any(word in pages for word in words), f"{name} {words}"
 
 
-def test_the_page_has_every_json_format() -> None:
+def test_the_page_has_every_json_format():
     page = (ROOT / "docs" / "reports.md").read_text("utf-8")
     for path in (ROOT / "convcheck" / "documents" / "schemas").glob("*.json"):
         assert f"`{path.name}`" in page
@@ -255,7 +257,7 @@ def test_the_page_has_every_json_format() -> None:
         assert all(name in page for name in re.findall(r'"(convcheck-[a-z]+/\d)"', text)), path
 
 
-def test_the_nightly_run_has_the_slow_tests_and_ci_every_python() -> None:
+def test_the_nightly_run_has_the_slow_tests_and_ci_every_python():
     folder = ROOT / ".github" / "workflows"
     ci, nightly = (yaml.safe_load((folder / f"{n}.yml").read_text()) for n in ("ci", "nightly"))
     command = "pytest -m slow"
@@ -267,7 +269,18 @@ def test_the_nightly_run_has_the_slow_tests_and_ci_every_python() -> None:
         assert (ROOT / left_out.strip("'")).is_file()
 
 
-def test_the_page_has_the_verdicts_in_their_order() -> None:
+def test_the_page_has_the_verdicts_in_their_order():
     page = (ROOT / "docs" / "quickstart.md").read_text("utf-8")
     table = page.split("| verdict | meaning |")[1].split("\n\n")[0]
     assert tuple(re.findall(r"^\| `([a-z]+)`", table, re.MULTILINE)) == get_args(Verdict)
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "causes.md"
+
+
+def test_the_table_names_causes_of_the_catalogue():
+    table = PAGE.read_text("utf-8").partition("| runtime | cause | source |")[2]
+    cells = re.findall(r"^\|[^|]*\| (`.*?`) \| ", table, re.MULTILINE)
+    names = {name for cell in cells for name in re.findall(r"`([^`]+)`", cell)}
+    assert len(names) > 50
+    assert names <= {cause.name for cause in causes_of(CATALOG)}

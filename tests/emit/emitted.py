@@ -4,9 +4,7 @@ import os
 import re
 import struct
 import subprocess
-from collections.abc import Iterable
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 from catalogue import CORPUS
@@ -14,9 +12,8 @@ from planted.field.bugs import BUGS
 from planted.field.caught import case_of, caught_by, latest_cases
 from planted.proof import edge
 
-from convcheck.emit.suite import Suite, with_series
+from convcheck.emit.suite import with_series
 from convcheck.numerics.format import Float
-from convcheck.rules.model import Case
 from convcheck.semantics.expected import EXACT
 
 WRONG = re.compile(r"^  wrong: (\d+) of \d+$", re.MULTILINE)
@@ -36,11 +33,11 @@ CASES = {
 
 
 @cache
-def suite(case: Case) -> Suite:
+def suite(case):
     return with_series(CORPUS, case)
 
 
-def asked(program: Path, case: Case, answers: Iterable[int]) -> tuple[int, int, str]:
+def asked(program, case, answers):
     """Return a program's exit code, number of wrong answers, and output.
 
     The kernel under test reads its answers from a file: pairs of 64 bits, input and output.
@@ -53,20 +50,20 @@ def asked(program: Path, case: Case, answers: Iterable[int]) -> tuple[int, int, 
     return code, wrong_answers(output), output
 
 
-def run(*command: object, cwd: Path | None = None, **environment: str) -> tuple[int, str]:
+def run(*command, cwd=None, **environment):
     """Return a command's exit code and output."""
     words, around = [*map(str, command)], {**os.environ, **environment}
     done = subprocess.run(words, cwd=cwd, env=around, capture_output=True, text=True, check=False)
     return done.returncode, done.stdout + done.stderr
 
 
-def write_files(folder: Path, files: Iterable[tuple[str, bytes]]) -> None:
+def write_files(folder, files):
     for name, content in files:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(content)
 
 
-def check_programs(program: Path) -> None:
+def check_programs(program):
     """Check that a program catches every field bug, and passes right answers of each reading."""
     for bug in BUGS:
         case = case_of(bug)
@@ -79,12 +76,12 @@ def check_programs(program: Path) -> None:
             assert (code, wrong) == (0, 0), case.id
 
 
-def words_of(case: Case) -> list[int]:
+def words_of(case):
     """Return the bits of the words of the input and the output."""
     return [8 * fmt.storage.itemsize for _, fmt in suite(case).types]
 
 
-def right_answers(case: Case, reading: int = 0) -> list[int]:
+def right_answers(case, reading=0):
     """Return an expected code for each vector."""
     expected, fmt = edge(case).expected.readings[reading], case.outputs[0].format
     nan = fmt.nan_code | fmt.sign_bit if isinstance(fmt, Float) else 0
@@ -92,7 +89,7 @@ def right_answers(case: Case, reading: int = 0) -> list[int]:
     return [int(code) for code in codes]
 
 
-def wrong_answers(output: str) -> int:
+def wrong_answers(output):
     """Check a program's TAP plan, and return how many answers it calls wrong."""
     points = POINT.findall(output)
     assert [int(number) for _, number in points] == [*range(1, len(points) + 1)]

@@ -1,27 +1,21 @@
 from collections import Counter
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from catalogue import CATALOG, compiled
 from command import convcheck
-from numpy.typing import NDArray
 
-from convcheck.emit.suite import Series, identifier, plateaus_of, series_of, why_left_out
+from convcheck.emit.suite import identifier, plateaus_of, series_of, why_left_out
 from convcheck.rules.cases import cases
-from convcheck.rules.model import Case
 from convcheck.semantics.evaluate import evaluate
 from convcheck.semantics.expected import EXACT
 
-Ints = NDArray[Any]
 SPECS = ("onnx.Cast-28", "openvino.Convert-1", "pypto.cast-0.2")
 SOURCES = ("float32", "bfloat16", "int16")
 ASKED = 1 << 12  # inputs of each table of series
 
 
-def swept(spec: str) -> Iterator[Case]:
+def swept(spec):
     for case in cases(CATALOG.specs[spec]):
         if why_left_out(case):
             continue
@@ -29,7 +23,7 @@ def swept(spec: str) -> Iterator[Case]:
             yield case
 
 
-def told(table: tuple[Series, ...], bits: int) -> tuple[Ints, Ints]:
+def told(table, bits):
     firsts, facts = [np.array([table[0].first])], []
     for one in table:
         turn, part = np.divmod(np.arange(one.count), len(one.turns))
@@ -41,7 +35,7 @@ def told(table: tuple[Series, ...], bits: int) -> tuple[Ints, Ints]:
 
 
 @pytest.mark.parametrize("spec", SPECS)
-def test_series_are_what_the_evaluator_says(spec: str) -> None:
+def test_series_are_what_the_evaluator_says(spec):
     """At both ends of many plateaus, and at random. Series come from runs, expectations from the
     evaluator.
     """
@@ -68,7 +62,7 @@ def test_series_are_what_the_evaluator_says(spec: str) -> None:
     assert without.keys() <= {"float32-to-int16"}
 
 
-def test_names_are_unlike() -> None:
+def test_names_are_unlike():
     ids = {
         case.id for one in CATALOG.specs.values() for case in cases(one) if not why_left_out(case)
     }
@@ -79,7 +73,7 @@ PAIR = ("onnx.Cast-21", "--from", "float32", "--to", "bfloat16")
 NAME = "onnx_Cast_21_float32_to_bfloat16.h"
 
 
-def test_the_same_command_writes_the_same(tmp_path: Path) -> None:
+def test_the_same_command_writes_the_same(tmp_path):
     for folder in ("one", "two"):
         done = convcheck("export", *PAIR, "--as", "c", "--out", tmp_path / folder)
         assert (done.returncode, done.stdout) == (0, "")
@@ -99,7 +93,7 @@ def test_the_same_command_writes_the_same(tmp_path: Path) -> None:
     (["onnx.Cast-21", "--from", "bfloat16", "--to", "int8", "--where", "saturate=1"],
      "no case matches all of these together"),
 ])  # fmt: skip
-def test_what_has_no_suite_is_bad_input(arguments: list[str], said: str, tmp_path: Path) -> None:
+def test_what_has_no_suite_is_bad_input(arguments, said, tmp_path):
     done = convcheck("export", *arguments, "--as", "c", "--out", tmp_path / "new")
     assert done.returncode == 2
     assert said in done.stderr
@@ -107,7 +101,7 @@ def test_what_has_no_suite_is_bad_input(arguments: list[str], said: str, tmp_pat
     assert not (tmp_path / "new").exists()
 
 
-def test_a_language_and_a_folder_are_named(tmp_path: Path) -> None:
+def test_a_language_and_a_folder_are_named(tmp_path):
     for arguments, said in (
         (("--as", "fortran", "--out", tmp_path / "new"), "fortran"),
         (("--out", tmp_path / "new"), "--as"),

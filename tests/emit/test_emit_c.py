@@ -1,6 +1,4 @@
 import shutil
-from collections.abc import Iterable
-from pathlib import Path
 
 import pytest
 from emit.emitted import (
@@ -18,7 +16,6 @@ from planted.field.caught import case_of, latest_cases
 from planted.proof import edge
 
 from convcheck.emit.languages import c_files
-from convcheck.rules.model import Case
 
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-Wshadow", "-Wconversion")
 KERNEL = """
@@ -43,14 +40,14 @@ int main(int argc, char **argv) {
 """
 
 
-def compiler(name: str) -> str:
+def compiler(name):
     found = shutil.which(name)
     if not found:
         pytest.skip(f"no {name}")
     return found
 
 
-def compile_c(folder: Path, program: str, *options: str, by: str = "gcc") -> Path:
+def compile_c(folder, program, *options, by="gcc"):
     source, made = folder / f"{by}.c", folder / f"test-{by}"
     source.write_text(program)
     code, said = run(compiler(by), *STRICT, *options, source, "-o", made)
@@ -58,11 +55,11 @@ def compile_c(folder: Path, program: str, *options: str, by: str = "gcc") -> Pat
     return made
 
 
-def emit_to(folder: Path, cases: Iterable[Case]) -> None:
+def emit_to(folder, cases):
     write_files(folder, c_files([suite(case) for case in cases]))
 
 
-def asker(cases: Iterable[Case]) -> str:
+def asker(cases):
     include = types = questions = ""
     for case in cases:
         name, (x, y) = suite(case).name, words_of(case)
@@ -76,17 +73,17 @@ def asker(cases: Iterable[Case]) -> str:
 
 
 @pytest.fixture(scope="module")
-def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def program(tmp_path_factory):
     folder = tmp_path_factory.mktemp("suites")
     emit_to(folder, CASES.values())
     return compile_c(folder, asker(CASES.values()))
 
 
-def test_field_bugs_are_caught_and_right_answers_pass(program: Path) -> None:
+def test_field_bugs_are_caught_and_right_answers_pass(program):
     check_programs(program)
 
 
-def test_readings_are_not_mixed(program: Path) -> None:
+def test_readings_are_not_mixed(program):
     case = latest_cases("onnx.Cast")["float32-to-int4"]
     first, second = right_answers(case), right_answers(case, 1)
     other = next(i for i, pair in enumerate(zip(first, second, strict=True)) if len({*pair}) == 2)
@@ -97,7 +94,7 @@ def test_readings_are_not_mixed(program: Path) -> None:
     assert f"\n  reading: {disputed.readings[0]}\n" in output
 
 
-def test_a_failure_names_the_sentence(program: Path) -> None:
+def test_a_failure_names_the_sentence(program):
     bug = next(bug for bug in BUGS if bug.name == "NaN cut to its upper half")
     got = bug.convert(edge(case_of(bug)).inputs[0])
     *_, output = asked(program, case_of(bug), got.tolist())
@@ -139,7 +136,7 @@ int main(int argc, char **argv) {
 """
 
 
-def test_one_wrong_answer_of_all_is_found(tmp_path: Path) -> None:
+def test_one_wrong_answer_of_all_is_found(tmp_path):
     cast = latest_cases("onnx.Cast")
     emit_to(tmp_path, [cast["float32-to-bfloat16"], cast["float16-to-float8e4m3fn/saturate=1"]])
     made = compile_c(tmp_path, EVERY, "-O3")
@@ -152,13 +149,13 @@ def test_one_wrong_answer_of_all_is_found(tmp_path: Path) -> None:
     assert zeros.count(" of 65536 inputs\n") > 0
 
 
-def test_another_compiler_gives_no_warning(tmp_path: Path) -> None:
+def test_another_compiler_gives_no_warning(tmp_path):
     chosen = [case for case in CASES.values() if case.op == "onnx.Cast"]
     emit_to(tmp_path, chosen)
     compile_c(tmp_path, asker(chosen), by="clang")
 
 
-def test_a_kernel_of_another_type_does_not_compile(tmp_path: Path) -> None:
+def test_a_kernel_of_another_type_does_not_compile(tmp_path):
     emit_to(tmp_path, [latest_cases("onnx.Cast")["float32-to-bfloat16"]])
     program = EVERY.replace("float, uint16_t, rounded", "float, uint32_t, rounded")
     (tmp_path / "other.c").write_text(program.replace('#include "onnx_Cast_28_float16', "//"))

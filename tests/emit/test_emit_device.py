@@ -5,7 +5,6 @@ that copies and thread counts are tested without a GPU.
 """
 
 import shutil
-from pathlib import Path
 
 import pytest
 from emit.emitted import run, suite, write_files, wrong_answers
@@ -75,14 +74,14 @@ COMPILERS = {
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     case = latest_cases("onnx.Cast")["float32-to-bfloat16"]
     write_files(tmp_path, device_files([suite(case)]))
     (tmp_path / "test.cu").write_text(PROGRAM)
     return tmp_path
 
 
-def test_kernels_are_run_and_judged(folder: Path) -> None:
+def test_kernels_are_run_and_judged(folder):
     (folder / "cuda_runtime.h").write_text(STAND_IN)
     warnings = ("-Wall", "-Wextra", "-Werror")
     made = run("g++", "-std=c++11", *warnings, "-I.", "-xc++", "test.cu", "-o", "test", cwd=folder)
@@ -98,7 +97,7 @@ def test_kernels_are_run_and_judged(folder: Path) -> None:
     assert output.endswith("Bail out! memory for inputs: no such device\n")
 
 
-def test_it_compiles_where_there_is_a_compiler(folder: Path) -> None:
+def test_it_compiles_where_there_is_a_compiler(folder):
     for name in filter(shutil.which, COMPILERS):
         code, said = run(name, *COMPILERS[name], "test.cu", "-o", f"{name}.o", cwd=folder)
         assert code == 0, said

@@ -1,13 +1,10 @@
 import shutil
-from collections.abc import Iterable
-from pathlib import Path
 
 import pytest
 from emit.emitted import CASES, check_programs, run, suite, words_of, write_files
 from planted.field.caught import latest_cases
 
 from convcheck.emit.languages import rust_files, rust_string
-from convcheck.rules.model import Case
 
 MANIFEST = """
 [package]
@@ -55,7 +52,7 @@ fn main() -> std::process::ExitCode {
 """
 
 
-def build(folder: Path, cases: Iterable[Case], program: str) -> Path:
+def build(folder, cases, program):
     cargo = shutil.which("cargo")
     if not cargo:
         pytest.skip("no cargo")
@@ -68,7 +65,7 @@ def build(folder: Path, cases: Iterable[Case], program: str) -> Path:
     return folder / "to" / "debug" / "kernel"
 
 
-def asker(cases: Iterable[Case]) -> str:
+def asker(cases):
     arms = ""
     for case in cases:
         x, y = words_of(case)
@@ -80,11 +77,11 @@ def asker(cases: Iterable[Case]) -> str:
     return f'{MAIN}{arms}        _ => panic!("no such case"),\n    }}\n    run.end()\n}}\n'
 
 
-def test_field_bugs_are_caught_and_right_answers_pass_in_rust(tmp_path: Path) -> None:
+def test_field_bugs_are_caught_and_right_answers_pass_in_rust(tmp_path):
     check_programs(build(tmp_path, CASES.values(), asker(CASES.values())))
 
 
-def test_every_input_is_asked_in_rust(tmp_path: Path) -> None:
+def test_every_input_is_asked_in_rust(tmp_path):
     """It finds one wrong answer of 65,536 that no vector has."""
     names = ("bfloat16-to-float8e4m3fn/saturate=1", "bool-to-float16", "int16-to-float32")
     made = build(tmp_path, [latest_cases("onnx.Cast")[name] for name in names], EVERY)

@@ -5,8 +5,6 @@ import json
 import shutil
 import subprocess
 import sys
-from pathlib import Path
-from typing import Any
 
 import jsonschema
 import pytest
@@ -28,18 +26,18 @@ CASE = NAMES[0]
 
 
 @pytest.fixture(scope="module")
-def packed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def packed(tmp_path_factory):
     folder = tmp_path_factory.mktemp("pack")
     done = convcheck("export", *NAMES, "--as", "pack", "--out", folder)
     assert done.returncode == 0, done.stderr
     return folder
 
 
-def content(folder: Path, name: str = CASE) -> Any:
+def content(folder, name=CASE):
     return json.loads((folder / "cases" / f"{name}.json").read_text())
 
 
-def test_it_has_the_vectors_of_the_corpus(packed: Path) -> None:
+def test_it_has_the_vectors_of_the_corpus(packed):
     vectors = CORPUS.vectors(find_case(CATALOG, CASE, None, None, ()))
     lines = content(packed)["vectors"]
     assert [int(one[0], 16) for one in lines] == vectors.inputs[0].tolist()
@@ -50,7 +48,7 @@ def test_it_has_the_vectors_of_the_corpus(packed: Path) -> None:
     assert infinity["level"] == "normative"
 
 
-def test_every_case_fits_the_schema(packed: Path) -> None:
+def test_every_case_fits_the_schema(packed):
     schema = jsonschema.Draft202012Validator(json.loads((packed / "schema.json").read_text()))
     for name in NAMES:
         schema.validate(content(packed, name))
@@ -59,7 +57,7 @@ def test_every_case_fits_the_schema(packed: Path) -> None:
     assert not schema.is_valid(broken)
 
 
-def test_every_file_has_its_hash(packed: Path) -> None:
+def test_every_file_has_its_hash(packed):
     sums = dict(reversed(line.split("  ")) for line in
                 (packed / "SHA256SUMS").read_text().splitlines())  # fmt: skip
     files = {p.relative_to(packed).as_posix() for p in packed.rglob("*") if p.is_file()}
@@ -68,7 +66,7 @@ def test_every_file_has_its_hash(packed: Path) -> None:
         assert hashlib.sha256((packed / name).read_bytes()).hexdigest() == digest
 
 
-def readers(folder: Path) -> dict[str, list[str]]:
+def readers(folder):
     """Return the commands of the readers whose language is here."""
     found = {"py": [sys.executable, str(folder / "reader.py")]}
     if node := shutil.which("node"):
@@ -82,7 +80,7 @@ def readers(folder: Path) -> dict[str, list[str]]:
     return found
 
 
-def test_the_readers_agree(packed: Path, tmp_path: Path) -> None:
+def test_the_readers_agree(packed, tmp_path):
     shutil.copytree(packed, tmp_path / "pack")
     files = [str(packed / "cases" / f"{name}.json") for name in NAMES]
     said = {
@@ -100,20 +98,17 @@ def test_the_readers_agree(packed: Path, tmp_path: Path) -> None:
     assert [[line[0], int(line[2])] for line in lines] == own
 
 
-def test_ids_are_permanent() -> None:
+def test_ids_are_permanent():
     assert pack.vector_id(CASE, '["0x7f800000",3,"0x7e"]') == "c50fe1cee759140c"
 
 
-@pytest.mark.parametrize(
-    ("edit", "version"),
-    [
-        (lambda lines: lines, "1.0.0"),
-        (lambda lines: lines[1:], "1.1.0"),
-        (lambda lines: [lines[0].replace('"0x', '"0xf'), *lines[1:]], "2.0.0"),
-        (lambda lines: ['["0xffffffffff",0,"0x00"]', *lines], "2.0.0"),
-    ],
-)
-def test_a_version_says_what_changed(packed: Path, tmp_path: Path, edit: Any, version: str) -> None:
+@pytest.mark.parametrize(("edit", "version"), [
+    (lambda lines: lines, "1.0.0"),
+    (lambda lines: lines[1:], "1.1.0"),
+    (lambda lines: [lines[0].replace('"0x', '"0xf'), *lines[1:]], "2.0.0"),
+    (lambda lines: ['["0xffffffffff",0,"0x00"]', *lines], "2.0.0"),
+])  # fmt: skip
+def test_a_version_says_what_changed(packed, tmp_path, edit, version):
     """`edit` turns today's vectors into those of the pack before."""
     folder = tmp_path / "pack"
     shutil.copytree(packed, folder)
@@ -125,7 +120,7 @@ def test_a_version_says_what_changed(packed: Path, tmp_path: Path, edit: Any, ve
     assert content(folder) == content(packed)
 
 
-def test_calls_that_are_written_alike_are_one_vector(tmp_path: Path) -> None:
+def test_calls_that_are_written_alike_are_one_vector(tmp_path):
     name = "onnx.DynamicQuantizeLinear-11/float32-to-uint8/tensor"
     for _ in range(2):
         assert convcheck("export", name, "--as", "pack", "--out", tmp_path / "p").returncode == 0
@@ -134,7 +129,7 @@ def test_calls_that_are_written_alike_are_one_vector(tmp_path: Path) -> None:
     assert len(set(inputs)) == len(inputs)
 
 
-def test_a_changed_answer_is_listed(packed: Path, tmp_path: Path) -> None:
+def test_a_changed_answer_is_listed(packed, tmp_path):
     folder = tmp_path / "pack"
     shutil.copytree(packed, folder)
     file = folder / "cases" / f"{CASE}.json"
@@ -151,7 +146,7 @@ def test_a_changed_answer_is_listed(packed: Path, tmp_path: Path) -> None:
     }
 
 
-def test_a_damaged_pack_is_refused(packed: Path, tmp_path: Path) -> None:
+def test_a_damaged_pack_is_refused(packed, tmp_path):
     folder = tmp_path / "pack"
     shutil.copytree(packed, folder)
     (folder / "CHANGES.json").write_text("{}")

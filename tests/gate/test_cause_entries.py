@@ -1,7 +1,5 @@
 import json
 import tomllib
-from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import pytest
 from catalogue import CATALOG
@@ -12,7 +10,7 @@ from report_runs import TABLE
 
 from convcheck.errors import Place, UsageError
 from convcheck.gate.baseline import baseline, read_known, updated
-from convcheck.judge.result import CaseDiagnosis, CauseInWords, Names, RunResult
+from convcheck.judge.result import CaseDiagnosis, CauseInWords
 from convcheck.records import replace
 from convcheck.rules.load import load
 
@@ -33,7 +31,7 @@ issue = "https://example.org/1"
 """
 
 
-def explained(fits: Mapping[str, Sequence[Names]], **more: object) -> RunResult:
+def explained(fits, **more):
     result = found({name: wrong(10, 1) for name in fits}, **more)
     cases = (
         replace(c, diagnosis=CaseDiagnosis(100, 10, tuple(fits[c.case.id])))
@@ -44,7 +42,7 @@ def explained(fits: Mapping[str, Sequence[Names]], **more: object) -> RunResult:
     return replace(result, cases=tuple(cases), causes=CAUSES)
 
 
-def fault(result: RunResult) -> tuple[str, str, str]:
+def fault(result):
     [problem] = result.problems
     repair = tomllib.loads(problem.repair)["known"][0]["case"] if problem.repair else ""
     return problem.kind, problem.message.replace(str(problem.place.file), "known.toml"), repair
@@ -53,14 +51,14 @@ def fault(result: RunResult) -> tuple[str, str, str]:
 TWO = {FIRST: [NARROW], SECOND: [TRUNCATES, NARROW]}
 
 
-def test_what_the_cause_predicts_is_excused(tmp_path: Path) -> None:
+def test_what_the_cause_predicts_is_excused(tmp_path):
     result = held(ENTRY, explained(TWO), tmp_path)
     assert (result.outcome, result.problems, excused(result)) == ("pass", (), [FIRST, SECOND])
     whole = held(ENTRY.replace('tier = "edge"\n', ""), explained(TWO), tmp_path)
     assert (whole.outcome, excused(whole)) == ("pass", [FIRST, SECOND])
 
 
-def test_two_causes_are_named_in_any_order_and_no_more_than_two(tmp_path: Path) -> None:
+def test_two_causes_are_named_in_any_order_and_no_more_than_two(tmp_path):
     run = explained({FIRST: [BOTH], SECOND: [BOTH]})
     for names in (BOTH, BOTH[::-1]):
         text = ENTRY.replace('"through-float32"', json.dumps(names))
@@ -72,7 +70,7 @@ def test_two_causes_are_named_in_any_order_and_no_more_than_two(tmp_path: Path) 
     assert str(error.value.place).endswith("known.toml:3")
 
 
-def test_a_listed_case_with_other_answers_fails(tmp_path: Path) -> None:
+def test_a_listed_case_with_other_answers_fails(tmp_path):
     for other in ([TRUNCATES], [BOTH], []):
         result = held(ENTRY, explained({FIRST: [NARROW], SECOND: other}), tmp_path)
         assert (result.outcome, excused(result)) == ("fail", [FIRST])
@@ -89,7 +87,7 @@ def test_a_listed_case_with_other_answers_fails(tmp_path: Path) -> None:
     assert excused(held(ENTRY, replace(untried, cases=tuple(cases)), tmp_path)) == [FIRST]
 
 
-def test_what_depends_on_a_placement_is_no_prediction(tmp_path: Path) -> None:
+def test_what_depends_on_a_placement_is_no_prediction(tmp_path):
     result = explained(TWO)
     elsewhere = replace(wrong(1, 2, TABLE), placement="odd tail")
     cases = [
@@ -99,7 +97,7 @@ def test_what_depends_on_a_placement_is_no_prediction(tmp_path: Path) -> None:
     assert excused(held(ENTRY, replace(result, cases=tuple(cases)), tmp_path)) == [FIRST]
 
 
-def test_stale_expired_and_passing(tmp_path: Path) -> None:
+def test_stale_expired_and_passing(tmp_path):
     assert fault(held(ENTRY, explained({}), tmp_path)) == (
         "stale", "passes now, in all 2 cases; remove the entry, known.toml:1-6", "",
     )  # fmt: skip
@@ -113,7 +111,7 @@ def test_stale_expired_and_passing(tmp_path: Path) -> None:
     assert (fault(broad)[0], fault(broad)[2], excused(broad)) == ("changed", FIRST, [FIRST])
 
 
-def test_a_part_of_a_run(tmp_path: Path) -> None:
+def test_a_part_of_a_run(tmp_path):
     """Problems that other cases cannot resolve are reported: a case that the cause does not
     explain.
     """
@@ -125,13 +123,13 @@ def test_a_part_of_a_run(tmp_path: Path) -> None:
     assert (fault(other)[0], fault(other)[2], excused(other)) == ("changed", SECOND, [])
 
 
-def test_a_waiver_of_a_cause_may_cover_more(tmp_path: Path) -> None:
+def test_a_waiver_of_a_cause_may_cover_more(tmp_path):
     waiver = ENTRY.replace("known", "waiver").replace('-float16"', '-*"', 1)
     result = held(waiver, explained({FIRST: [NARROW], THIRD: [TRUNCATES]}), tmp_path)
     assert (result.outcome, result.problems, excused(result)) == ("fail", (), [FIRST])
 
 
-def test_a_baseline_has_an_entry_a_cause(tmp_path: Path) -> None:
+def test_a_baseline_has_an_entry_a_cause(tmp_path):
     fits = {**TWO, THIRD: [BOTH], IDS[0]: []}
     written = baseline(explained(fits))
     by_cause = [each.get("cause") for each in tomllib.loads(written.text)["known"]]
@@ -140,7 +138,7 @@ def test_a_baseline_has_an_entry_a_cause(tmp_path: Path) -> None:
     assert held(written.text, explained(fits), tmp_path).outcome == "pass"
 
 
-def test_an_update_narrows_and_adds(tmp_path: Path) -> None:
+def test_an_update_narrows_and_adds(tmp_path):
     path = tmp_path / "known.toml"
     path.write_text(ENTRY, encoding="utf-8")
     now = explained({FIRST: [NARROW], SECOND: [TRUNCATES]})
@@ -151,15 +149,12 @@ def test_an_update_narrows_and_adds(tmp_path: Path) -> None:
     assert held(written.text, now, tmp_path).outcome == "pass"
 
 
-@pytest.mark.parametrize(
-    ("more", "line", "said"),
-    [
-        ("count = 3\n", 7, "'count' cannot be combined with 'cause'"),
-        ('rule = "a / b"\n', 7, "'rule' cannot be combined with 'cause'"),
-        ("", 3, "the entry names a cause, but the run tried none"),
-    ],
-)
-def test_what_does_not_go_with_a_cause(more: str, line: int, said: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("more", "line", "said"), [
+    ("count = 3\n", 7, "'count' cannot be combined with 'cause'"),
+    ('rule = "a / b"\n', 7, "'rule' cannot be combined with 'cause'"),
+    ("", 3, "the entry names a cause, but the run tried none"),
+])  # fmt: skip
+def test_what_does_not_go_with_a_cause(more, line, said, tmp_path):
     with pytest.raises(UsageError) as caught:
         held(ENTRY + more, replace(explained(TWO), without_causes=True), tmp_path)
     assert caught.value.message == said
@@ -174,7 +169,7 @@ READ_A_LIST = [
 
 
 @pytest.mark.parametrize("command", READ_A_LIST, ids=lambda words: words[0])
-def test_a_cause_that_does_not_exist_is_an_error(command: Sequence[str], tmp_path: Path) -> None:
+def test_a_cause_that_does_not_exist_is_an_error(command, tmp_path):
     (tmp_path / "run.json").write_text(render(document(found({}))))
     text = ENTRY.replace("through-float32", "thruogh-float32")
     (tmp_path / "known.toml").write_text(text)
@@ -185,7 +180,7 @@ def test_a_cause_that_does_not_exist_is_an_error(command: Sequence[str], tmp_pat
     assert (tmp_path / "known.toml").read_text() == text
 
 
-def test_a_folder_may_have_the_cause(tmp_path: Path) -> None:
+def test_a_folder_may_have_the_cause(tmp_path):
     path, mine = tmp_path / "known.toml", tmp_path / "mine/causes/mine.yaml"
     mine.parent.mkdir(parents=True)
     mine.write_text("causes: [{name: qwertz, says: rounds down, rounds: floor}]\n")
@@ -210,9 +205,7 @@ class Astray(Truncating):
 """
 
 
-def test_a_bug_that_changes_within_a_listed_case_is_caught(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_bug_that_changes_within_a_listed_case_is_caught(tmp_path, monkeypatch):
     """A backend truncates, then gives another wrong answer to an input that failed."""
     monkeypatch.syspath_prepend(tmp_path)
     (tmp_path / "gated").mkdir()

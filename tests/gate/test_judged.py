@@ -1,5 +1,4 @@
 import tomllib
-from pathlib import Path
 
 import pytest
 from catalogue import CATALOG
@@ -12,7 +11,7 @@ from report_runs import passed, unasked
 from convcheck.errors import Place, UsageError
 from convcheck.gate.baseline import baseline, hold, read_known, updated
 from convcheck.gate.known_file import KnownList
-from convcheck.judge.result import Problem, RunResult, Shard
+from convcheck.judge.result import Shard
 from convcheck.records import replace
 from convcheck.report.document import Document
 from convcheck.rules.find import compact_names, ids_of
@@ -21,25 +20,25 @@ PLACE = Place("known.toml", 1)
 NAME = "onnx.Cast-{19,21}/{float32,float64}-to-{float16,bfloat16}"
 
 
-def every(_: tuple[str, ...]) -> list[str]:
+def every(_):
     return [*IDS, *THERE]
 
 
-def list_of(result: RunResult, folder: Path) -> KnownList:
+def list_of(result, folder):
     path = folder / "known.toml"
     path.write_text(baseline(result).text, encoding="utf-8")
     return read_known(str(path), CATALOG)
 
 
-def declining(*names: str, result: RunResult | None = None) -> RunResult:
+def declining(*names, result=None):
     return whole(result or found(FAILING), "unsupported", *names)
 
 
-def problems(result: RunResult, known: KnownList) -> list[Problem]:
+def problems(result, known):
     return [p for p in hold(result, known, every, TODAY).problems if p.kind == "vanished"]
 
 
-def test_names_stand_for_their_ids_and_no_other() -> None:
+def test_names_stand_for_their_ids_and_no_other():
     assert compact_names(IDS) == [NAME]
     assert sorted(ids_of(NAME, PLACE)) == sorted(IDS)
     for left_out in IDS:
@@ -50,13 +49,13 @@ def test_names_stand_for_their_ids_and_no_other() -> None:
         list(ids_of("x/" + "{0,1,2,3,4,5,6,7,8,9}" * 10, PLACE))
 
 
-def test_the_list_has_what_was_judged(tmp_path: Path) -> None:
+def test_the_list_has_what_was_judged(tmp_path):
     assert [one.name for one in list_of(found(FAILING), tmp_path).judged] == [NAME]
     (name,) = list_of(declining(*IDS[4:]), tmp_path).judged
     assert [*name.ids] == IDS[:4]
 
 
-def test_what_vanishes_fails_the_run_and_is_named(tmp_path: Path) -> None:
+def test_what_vanishes_fails_the_run_and_is_named(tmp_path):
     known = list_of(found(FAILING), tmp_path)
     assert problems(found(FAILING), known) == []
     held = hold(declining(IDS[0], IDS[5]), known, every, TODAY)
@@ -73,14 +72,14 @@ def test_what_vanishes_fails_the_run_and_is_named(tmp_path: Path) -> None:
     assert Document(held).reasons[0] == "1 entry of known.toml to repair (1 vanished)"
 
 
-def test_a_part_of_a_run_is_held_to_what_it_has(tmp_path: Path) -> None:
+def test_a_part_of_a_run_is_held_to_what_it_has(tmp_path):
     known = list_of(found(FAILING), tmp_path)
     assert problems(found(FAILING, left_out=IDS[:5]), known) == []
     shard = replace(declining(IDS[7]), shard=Shard(1, 2, "0"))
     assert len(problems(shard, known)) == 1
 
 
-def test_a_name_of_no_case_fails_the_run(tmp_path: Path) -> None:
+def test_a_name_of_no_case_fails_the_run(tmp_path):
     known = list_of(found(FAILING), tmp_path)
     held = hold(found(FAILING), known, lambda _: [], TODAY)
     assert held.problems == ()
@@ -91,7 +90,7 @@ def test_a_name_of_no_case_fails_the_run(tmp_path: Path) -> None:
     )  # fmt: skip
 
 
-def test_a_list_is_brought_up_to_date(tmp_path: Path) -> None:
+def test_a_list_is_brought_up_to_date(tmp_path):
     known = list_of(found(FAILING), tmp_path)
     same = updated(found(FAILING), known, every, TODAY)
     assert (same.text, same.judged) == (known.text, 8)
@@ -108,7 +107,7 @@ def test_a_list_is_brought_up_to_date(tmp_path: Path) -> None:
     assert updated(found(FAILING), again, every, TODAY).judged == 8
 
 
-def test_a_run_without_a_list_says_that_nothing_holds_the_backend() -> None:
+def test_a_run_without_a_list_says_that_nothing_holds_the_backend():
     cases = [unasked(HERE[0], "unsupported", "no kernel"), *map(passed, HERE[1:])]
     result = replace(found({}), cases=tuple(cases))
     assert Document(result).reasons[-1] == "1 unsupported (nothing holds the backend to them)"
@@ -120,7 +119,7 @@ def test_a_run_without_a_list_says_that_nothing_holds_the_backend() -> None:
     )
 
 
-def test_the_life_of_a_kernel_that_disappears(tmp_path: Path) -> None:
+def test_the_life_of_a_kernel_that_disappears(tmp_path):
     text = (KERNELS / "cast.py").read_text("utf-8")
     program, known = tmp_path / "cast.py", tmp_path / "known.toml"
     program.write_text(text, encoding="utf-8")

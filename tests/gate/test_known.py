@@ -1,6 +1,5 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 import known_runs
 import pytest
@@ -24,19 +23,19 @@ from report_runs import TABLE, case, run, unasked
 from convcheck.errors import Place, UsageError
 from convcheck.gate.baseline import read_known, released
 from convcheck.gate.compare import version_of
-from convcheck.judge.result import BackendInfo, Group, RunResult
+from convcheck.judge.result import BackendInfo, Group
 from convcheck.records import replace
 
 
-def held(text: str, result: RunResult, folder: Path) -> RunResult:
+def held(text, result, folder):
     return known_runs.held(text, result, folder, THERE if "25" in text else ())
 
 
-def without(key: str) -> str:
+def without(key):
     return "".join(line for line in ENTRY.splitlines(True) if not line.startswith(key))
 
 
-def counting(count: int, digest: str, text: str = ENTRY) -> str:
+def counting(count, digest, text=ENTRY):
     return text.replace("count = 21", f"count = {count}").replace('0000b"', f'0000{digest}"')
 
 
@@ -112,7 +111,7 @@ TABLE_OF_LISTS = {
 
 
 @pytest.mark.parametrize("name", TABLE_OF_LISTS)
-def test_a_run_is_held_against_a_list(name: str, tmp_path: Path) -> None:
+def test_a_run_is_held_against_a_list(name, tmp_path):
     row = TABLE_OF_LISTS[name]
     result = held(row.text, found(dict(row.failing), row.left_out), tmp_path)
     said = [problem.kind for problem in result.problems] or [result.outcome]
@@ -123,7 +122,7 @@ def test_a_run_is_held_against_a_list(name: str, tmp_path: Path) -> None:
     ]
 
 
-def test_what_was_held_can_be_released_and_held_again(tmp_path: Path) -> None:
+def test_what_was_held_can_be_released_and_held_again(tmp_path):
     result = held(ENTRY, found(FAILING), tmp_path)
     assert released(result) == found(FAILING)
     late = held(f"{WIDER}until = 2026-01-01\n", found(FAILING), tmp_path)
@@ -131,7 +130,7 @@ def test_what_was_held_can_be_released_and_held_again(tmp_path: Path) -> None:
     assert held(ENTRY, late, tmp_path) == result
 
 
-def test_a_failure_of_another_rule_in_a_listed_case_fails_the_run(tmp_path: Path) -> None:
+def test_a_failure_of_another_rule_in_a_listed_case_fails_the_run(tmp_path):
     name = "onnx.Cast-21/float64-to-float16"
     cases = [replace(c, groups=(*c.groups, wrong(1, 1, TABLE))) if c.case.id == name else c
              for c in found(FAILING).cases]  # fmt: skip
@@ -142,7 +141,7 @@ def test_a_failure_of_another_rule_in_a_listed_case_fails_the_run(tmp_path: Path
     assert [bool(group.excuse) for group in failing] == [True, False]
 
 
-def test_a_case_that_is_unsupported_is_neither_stale_nor_missing(tmp_path: Path) -> None:
+def test_a_case_that_is_unsupported_is_neither_stale_nor_missing(tmp_path):
     newer = case("onnx.Cast-25", "float64", "float16")
     result = run(*found(FAILING).cases, unasked(newer, "unsupported", "no kernel"))
     assert held(WIDER, result, tmp_path).outcome == "pass"
@@ -151,13 +150,13 @@ def test_a_case_that_is_unsupported_is_neither_stale_nor_missing(tmp_path: Path)
     assert [p.kind for p in held(ENTRY, run(*cases), tmp_path).problems] == ["stale"]
 
 
-def test_a_part_of_the_cases_has_a_repair_for_all(tmp_path: Path) -> None:
+def test_a_part_of_the_cases_has_a_repair_for_all(tmp_path):
     [problem] = held(PAST, found(FAILING, LATER), tmp_path).problems
     assert problem.kind == "expired"
     assert "count = 21" in problem.repair
 
 
-def test_a_backend_without_a_version(tmp_path: Path) -> None:
+def test_a_backend_without_a_version(tmp_path):
     nameless = replace(found(FAILING), backend=BackendInfo("mine", "development build"))
     result = held(f'{ENTRY}backend = ">=1"\n', nameless, tmp_path)
     assert (result.outcome, result.problems, len(result.notes)) == ("fail", (), 1)
@@ -168,16 +167,16 @@ def test_a_backend_without_a_version(tmp_path: Path) -> None:
     ("openvino 2026.4.1-22034-abc, CPU", "2026.4.1"),
     ("torch 2.13.0+cpu", "2.13.0"), ("v1.2rc1", "1.2rc1"), ("fp8 kernels, 3", "3"), ("2", "2"),
 ])  # fmt: skip
-def test_the_version_of_a_backend(text: str, version: str) -> None:
+def test_the_version_of_a_backend(text, version):
     assert str(version_of(text)) == version
 
 
-def test_a_run_of_own_inputs_is_of_no_list(tmp_path: Path) -> None:
+def test_a_run_of_own_inputs_is_of_no_list(tmp_path):
     with pytest.raises(UsageError):
         held(ENTRY, replace(found(FAILING), own_inputs=True), tmp_path)
 
 
-def test_the_first_entry_takes_a_failure_that_two_list(tmp_path: Path) -> None:
+def test_the_first_entry_takes_a_failure_that_two_list(tmp_path):
     first = ENTRY.replace("{19,21}", "21").replace("21\nd", "11\nd").replace('0b"', '0c"')
     for before, kind, repaired in ((ENTRY, "stale", ""), (first, "changed", OF_19)):
         [problem] = held(f"{before}\n{ENTRY}", found(FAILING), tmp_path).problems
@@ -185,7 +184,7 @@ def test_the_first_entry_takes_a_failure_that_two_list(tmp_path: Path) -> None:
         assert repaired in problem.repair
 
 
-def test_a_case_that_fails_as_a_whole(tmp_path: Path) -> None:
+def test_a_case_that_fails_as_a_whole(tmp_path):
     text = without("digest").replace("float-to-float / else", "").replace("fail", "crashed", 1)
     result = held(text.replace("= 21", "= 2"), whole(found({}), "crashed", OF_19, IDS[6]), tmp_path)
     assert (result.outcome, result.problems, excused(result)) == ("pass", (), [OF_19, IDS[6]])
@@ -195,7 +194,7 @@ def test_a_case_that_fails_as_a_whole(tmp_path: Path) -> None:
     assert fewer.kind == "changed"
 
 
-def test_the_gate_does_not_make_an_entry_stale(tmp_path: Path) -> None:
+def test_the_gate_does_not_make_an_entry_stale(tmp_path):
     result = held(ENTRY, found(FAILING, level="normative"), tmp_path)
     assert (result.outcome, result.problems) == ("pass", ())
 
@@ -245,7 +244,7 @@ NAME = '"onnx.Cast-{19,21}/float64-to-float16"'
     ("[[judged]]\ncase = [\n  'x',\n  1,\n]\n", 2, "'case' has to be a name of cases"),
     ("[[judged]]\ncase = 'x'\nreason = ''\n", 3, "unknown key 'reason' in [[judged]]"),
 ])  # fmt: skip
-def test_a_bad_list(tmp_path: Path, text: str, line: int, words: str) -> None:
+def test_a_bad_list(tmp_path, text, line, words):
     path = tmp_path / "known.toml"
     path.write_text(text, encoding="utf-8", newline="")
     with pytest.raises(UsageError) as caught:
@@ -254,14 +253,14 @@ def test_a_bad_list(tmp_path: Path, text: str, line: int, words: str) -> None:
     assert words in f"{caught.value.message} {caught.value.hint}"
 
 
-def test_a_byte_order_mark_is_no_part_of_a_list(tmp_path: Path) -> None:
+def test_a_byte_order_mark_is_no_part_of_a_list(tmp_path):
     path = tmp_path / "known.toml"
     path.write_text(ENTRY, encoding="utf-8-sig")
     known = read_known(str(path), CATALOG)
     assert (known.text, known.entries[0].place.line) == (ENTRY, 1)
 
 
-def test_a_list_that_cannot_be_read(tmp_path: Path) -> None:
+def test_a_list_that_cannot_be_read(tmp_path):
     (tmp_path / "latin.toml").write_bytes(b"# \xe9\n")
     for name in ("none.toml", "latin.toml"):
         with pytest.raises(UsageError, match=f"cannot read .*{name}"):

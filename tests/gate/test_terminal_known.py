@@ -20,7 +20,7 @@ from report_runs import (
 )
 
 from convcheck.errors import Place
-from convcheck.judge.result import CaseResult, Problem
+from convcheck.judge.result import Problem
 from convcheck.records import replace
 from convcheck.report.counts import BELOW, KNOWN, WAIVED, counts_of, status_of
 from convcheck.report.document import Document
@@ -29,7 +29,7 @@ ONE = case("onnx.Cast-21", "float32", "bfloat16")
 
 
 @pytest.mark.parametrize("name", RUNS)
-def test_quiet_is_causes_and_findings_with_their_cases_and_the_verdict(name: str) -> None:
+def test_quiet_is_causes_and_findings_with_their_cases_and_the_verdict(name):
     made = Document(RUNS[name]())
     text = printed(RUNS[name](), quiet=True)
     due = [(len(one.cases), one.letter) for one in made.causes if one.gated]
@@ -41,26 +41,26 @@ def test_quiet_is_causes_and_findings_with_their_cases_and_the_verdict(name: str
     assert all(f"{one.kind.upper()} {one.place}" in said for one in made.problems)
 
 
-def counted(result: CaseResult, level: str = "disputed") -> tuple[str, int, int, int]:
+def counted(result, level="disputed"):
     counts = counts_of([result], level)
     word = status_of(result, level).word
     return word, counts.gated, counts.known, counts.waived
 
 
-def test_a_failure_on_the_list_is_known() -> None:
+def test_a_failure_on_the_list_is_known():
     result = excused_by(excuse(1), answered(ONE, TRUNCATED))
     assert status_of(result, "disputed") is KNOWN
     assert counted(result) == ("known", 0, 1, 0)
     assert counts_of([result], "disputed").wrong == 0
 
 
-def test_a_failure_besides_fails_the_case() -> None:
+def test_a_failure_besides_fails_the_case():
     result = answered(ONE, replace(TRUNCATED, excuse=excuse(1)), WRAPPED)
     assert counted(result) == ("fail", 1, 1, 0)
     assert counts_of([result], "disputed").wrong == 40
 
 
-def test_known_before_waived_before_below() -> None:
+def test_known_before_waived_before_below():
     waived = replace(WRAPPED, excuse=excuse(1, "waived"))
     assert status_of(answered(ONE, waived), "disputed") is WAIVED
     both = answered(ONE, replace(TRUNCATED, excuse=excuse(2)), waived)
@@ -70,7 +70,7 @@ def test_known_before_waived_before_below() -> None:
     assert status_of(excused_by(excuse(1), lower), "normative") is KNOWN
 
 
-def test_a_crash_of_a_whole_case_is_known() -> None:
+def test_a_crash_of_a_whole_case_is_known():
     died = unasked(ONE, "crashed", "died of SIGFPE")
     assert counted(died) == ("crashed", 1, 0, 0)
     result = excused_by(excuse(1), died)
@@ -78,7 +78,7 @@ def test_a_crash_of_a_whole_case_is_known() -> None:
     assert "crashed, died of SIGFPE (1 case)" in printed(run(result))
 
 
-def test_findings_are_of_one_entry_and_those_that_fail_the_run_come_first() -> None:
+def test_findings_are_of_one_entry_and_those_that_fail_the_run_come_first():
     result = run(
         excused_by(excuse(1), answered(ONE, TRUNCATED)),
         excused_by(excuse(2), answered(case("onnx.Cast-21", "float64", "bfloat16"), TRUNCATED)),
@@ -91,14 +91,14 @@ def test_findings_are_of_one_entry_and_those_that_fail_the_run_come_first() -> N
 
 
 @pytest.mark.parametrize("quiet", [False, True])
-def test_the_repair_can_be_copied_as_it_is(quiet: bool) -> None:
+def test_the_repair_can_be_copied_as_it_is(quiet):
     text = printed(stale(), quiet=quiet)
     block = text[text.index("      [[known]]") : text.index("\n\n", text.index("[[known]]"))]
     assert tomllib.loads(block) == tomllib.loads(CHANGED)
     assert re.search(rf"^STALE  {KNOWN_FILE}:40\n +passes now; remove the entry, ", text, re.M)
 
 
-def test_a_list_cannot_steer_the_terminal() -> None:
+def test_a_list_cannot_steer_the_terminal():
     evil = "\x1b[2Jx [red]y[/red]\r"
     result = replace(
         run(excused_by(excuse(1, reason=evil), answered(ONE, TRUNCATED))),
@@ -108,12 +108,12 @@ def test_a_list_cannot_steer_the_terminal() -> None:
         assert not {"\x1b", "\r"} & set(text)
 
 
-def test_no_color_is_without_colours(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_color_is_without_colours(monkeypatch):
     for name in ("NO_COLOR", "FORCE_COLOR", "COLORTERM"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TERM", "xterm-256color")
 
-    def coloured() -> str:
+    def coloured():
         return printed(listed(), force_terminal=True, color_system="auto")
 
     colour = re.compile(r"\x1b\[([0-9]+;)*(3[0-8]|9[0-7])[;m]")

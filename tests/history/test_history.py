@@ -1,8 +1,5 @@
 """`convcheck history` from a range of releases to its output; no release is installed."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 from command import convcheck, refused, report_at
 from planted.releases import NOT_HERE, WHEEL, index, page_of, plant
@@ -26,7 +23,7 @@ FILES = {
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def folder(tmp_path, monkeypatch):
     home = tmp_path / "envs"
     for version, how in (("1.0", "fine"), ("1.1", "lies"), ("1.2", "ends"), ("1.4", "fine")):
         plant(home, version, how)
@@ -35,7 +32,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         yield home
 
 
-def test_a_history(folder: Path) -> None:
+def test_a_history(folder):
     done = convcheck("history", RANGE, *ONE, "--env-dir", folder)
     assert done.returncode == 0, done.stderr
     text = done.stdout
@@ -53,7 +50,7 @@ def test_a_history(folder: Path) -> None:
     assert report_at(reports / "onnxruntime-1.1.json")["cases"][0]["verdict"] == "fail"
 
 
-def test_it_goes_on_from_what_it_has(folder: Path) -> None:
+def test_it_goes_on_from_what_it_has(folder):
     first = convcheck("history", RANGE, *ONE, "--env-dir", folder)
     for version in ("1.0", "1.1"):
         plant(folder, version, "ends")
@@ -65,25 +62,22 @@ def test_it_goes_on_from_what_it_has(folder: Path) -> None:
     assert "! 1.1 (2024-02-02): " in other.stdout
 
 
-def test_without_a_judged_case_there_is_no_history(folder: Path) -> None:
+def test_without_a_judged_case_there_is_no_history(folder):
     done = convcheck("history", "onnxruntime==1.2..1.3", *ONE, "--env-dir", folder)
     assert done.returncode == 3
     assert "nothing was judged" in done.stderr
 
 
-@pytest.mark.parametrize(
-    ("words", "says"),
-    [
-        (("onnxruntime==1.5..1.6",), "it has 1.0 to 1.4"),
-        ((RANGE, "onnx.Cats-13"), "did you mean"),
-        ((RANGE, "--bisect", "inf-saturate"), "did you mean inf-saturates"),
-    ],
-)
-def test_what_is_wrong_is_said(words: tuple[str, ...], says: str, folder: Path) -> None:
+@pytest.mark.parametrize(("words", "says"), [
+    (("onnxruntime==1.5..1.6",), "it has 1.0 to 1.4"),
+    ((RANGE, "onnx.Cats-13"), "did you mean"),
+    ((RANGE, "--bisect", "inf-saturate"), "did you mean inf-saturates"),
+])  # fmt: skip
+def test_what_is_wrong_is_said(words, says, folder):
     assert says in refused("history", *words, "--env-dir", folder)
 
 
-def test_the_folder_is_no_file(tmp_path: Path, folder: Path) -> None:
+def test_the_folder_is_no_file(tmp_path, folder):
     (tmp_path / "file").touch()
     done = convcheck("history", RANGE, "--env-dir", tmp_path / "file")
     assert done.returncode == 2
@@ -91,22 +85,20 @@ def test_the_folder_is_no_file(tmp_path: Path, folder: Path) -> None:
     assert "hint: --env-dir names a folder" in done.stderr
 
 
-def test_bisect_without_a_change(folder: Path) -> None:
+def test_bisect_without_a_change(folder):
     done = convcheck("history", RANGE, *ONE, "--env-dir", folder, "--bisect", "inf-saturates")
     assert done.returncode == 3
     assert "nothing to bisect for inf-saturates: neither end shows it" in done.stdout
 
 
-def test_an_interrupted_making_is_done_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupted_making_is_done_again(tmp_path, monkeypatch):
     """An environment without a mark is incomplete. A failed installation leaves nothing behind."""
     home = environments_folder(str(tmp_path / "envs"))
     half = home / "onnxruntime-0.0.1"
     (half / "bin").mkdir(parents=True)
     tried = []
 
-    def fails(*given: object) -> str:
+    def fails(*given):
         tried.append(given[2])
         return "ERROR: no such release"
 

@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import onnx
@@ -16,7 +15,7 @@ from report_json import held_to_schema
 from report_runs import CAUSES, answered, case, decision, diagnosed, group, run
 
 from convcheck.documents.encode import text
-from convcheck.judge.result import BackendInfo, Verdict
+from convcheck.judge.result import BackendInfo
 from convcheck.models.conversions import converting
 from convcheck.models.graph import read_model
 from convcheck.models.known import _BOUNDS
@@ -25,7 +24,7 @@ from convcheck.records import replace
 TYPES = CATALOG.types.types
 
 
-def told(path: Path, *options: object) -> dict[str, Any]:
+def told(path, *options):
     done = convcheck("model", path, "-o", "-", *options)
     assert done.returncode == 0, done.stderr
     found = held_to_schema("model", json.loads(done.stdout))
@@ -33,11 +32,11 @@ def told(path: Path, *options: object) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def whole(tmp_path_factory):
     return whole_model(tmp_path_factory.mktemp("model") / "whole.onnx")
 
 
-def test_conversions_wherever_they_are(whole: Path) -> None:
+def test_conversions_wherever_they_are(whole):
     found = told(whole)
     assert {name: (one["judged"] or {"kind": ""})["kind"] for name, one in found.items()} == {
         "to_byte": "undefined", "any_to_byte": "undefined",
@@ -60,7 +59,7 @@ def test_conversions_wherever_they_are(whole: Path) -> None:
     assert found["to_eight"]["cases"] == ["onnx.Cast-21/float32-to-float8e4m3fn/saturate=0"]
 
 
-def test_what_the_graph_bounds_does_not_occur(whole: Path) -> None:
+def test_what_the_graph_bounds_does_not_occur(whole):
     found = told(whole)
     rows = {name: [r["row"] for r in found[name]["judged"]["rows"] if r["kind"] == "undefined"]
             for name in ("to_byte", "any_to_byte")}  # fmt: skip
@@ -70,7 +69,7 @@ def test_what_the_graph_bounds_does_not_occur(whole: Path) -> None:
     assert found["if/then_branch/then_cast"]["known"]["why"] == "Sigmoid"
 
 
-def test_chains(whole: Path) -> None:
+def test_chains(whole):
     done = convcheck("model", whole)
     assert "chain float16 → float32 → float16: there, back\n      equal, compared" in done.stdout
     assert "chain float32 → float16 → bfloat16" in done.stdout
@@ -80,9 +79,7 @@ def test_chains(whole: Path) -> None:
 @pytest.mark.parametrize(
     ("to", "values"), [(F32, {}), (TensorProto.FLOAT8E4M3FNUZ, {"saturate": 1})]
 )
-def test_each_cast_of_a_chain_has_the_attributes_of_its_node(
-    to: int, values: dict[str, int], tmp_path: Path
-) -> None:
+def test_each_cast_of_a_chain_has_the_attributes_of_its_node(to, values, tmp_path):
     nodes = [cast("there", "x", "e", TensorProto.FLOAT8E5M2, saturate=0),
              cast("on", "e", "y", to, **values)]  # fmt: skip
     done = convcheck("model", saved(tmp_path / "m.onnx", nodes, {"x": F32}), "-o", "-")
@@ -92,7 +89,7 @@ def test_each_cast_of_a_chain_has_the_attributes_of_its_node(
     assert "chain float32 → float8e5m2 (saturate=0) → " in done.stdout
 
 
-def test_an_integer_within_bounds_is_kept(tmp_path: Path) -> None:
+def test_an_integer_within_bounds_is_kept(tmp_path):
     clip = helper.make_node("Clip", ["x", "low", "high"], ["c"], name="clip")
     ends = {"low": np.array(0, np.int32), "high": np.array(255, np.int32)}
     path = saved(tmp_path / "m.onnx", [clip, cast("in", "c", "y", U8)], {"x": I32}, ends)
@@ -102,7 +99,7 @@ def test_an_integer_within_bounds_is_kept(tmp_path: Path) -> None:
     assert told(path)["in"]["judged"]["kind"] == "defined"
 
 
-def test_a_default_that_may_be_given_is_no_constant(tmp_path: Path) -> None:
+def test_a_default_that_may_be_given_is_no_constant(tmp_path):
     one = {"c": np.array([1], np.float32)}
     nodes = [cast("cast", "c", "y", U8)]
     fixed = told(saved(tmp_path / "a.onnx", nodes, {}, one))["cast"]
@@ -111,7 +108,7 @@ def test_a_default_that_may_be_given_is_no_constant(tmp_path: Path) -> None:
     assert (given["known"], given["judged"]["kind"]) == (None, "undefined")
 
 
-def test_names_of_branches_are_their_own(tmp_path: Path) -> None:
+def test_names_of_branches_are_their_own(tmp_path):
     bodies = {
         f"{name}_branch": branch(name, cast(f"{name}_to", "x", "v", kind),
                                  cast(f"{name}_cast", "v", f"{name}_out", I32))
@@ -124,7 +121,7 @@ def test_names_of_branches_are_their_own(tmp_path: Path) -> None:
     assert inputs["else_cast"] == ["int64"]
 
 
-def test_bodies_of_loops(tmp_path: Path) -> None:
+def test_bodies_of_loops(tmp_path):
     tensors = [helper.make_tensor_value_info(name, kind, [])
                for name, kind in (("i", I64), ("go", TensorProto.BOOL), ("a", F32))]  # fmt: skip
     made = [helper.make_empty_tensor_value_info(name) for name in ("more", "b")]
@@ -138,7 +135,7 @@ def test_bodies_of_loops(tmp_path: Path) -> None:
     assert kinds == {"loop/body/down": "defined", "loop/body/up": "exact"}
 
 
-def test_what_meets_again_is_looked_at_once(tmp_path: Path) -> None:
+def test_what_meets_again_is_looked_at_once(tmp_path):
     """60 doublings have 2^60 ways back, and 300 casts form a chain without comparison."""
     doubled = [helper.make_node("Concat", [f"c{i}"] * 2, [f"c{i + 1}"], axis=0) for i in range(60)]
     start = helper.make_node("Relu", ["x"], ["c0"], name="relu")
@@ -150,7 +147,7 @@ def test_what_meets_again_is_looked_at_once(tmp_path: Path) -> None:
     assert "not compared with the direct cast: too long" in " ".join(done.stdout.split())
 
 
-def test_what_is_not_known_is_said(tmp_path: Path) -> None:
+def test_what_is_not_known_is_said(tmp_path):
     nodes = [helper.make_node("Strange", ["x"], ["s"], domain="own"), cast("cast", "s", "y", F16)]
     assert told(saved(tmp_path / "m.onnx", nodes, {"x": F32}))["cast"]["why_not"] == (
         "its types are not known"
@@ -165,7 +162,7 @@ def test_what_is_not_known_is_said(tmp_path: Path) -> None:
     assert (found["known"], found["judged"]["kind"]) == (None, "undefined")
 
 
-def test_models_of_packages_are_read() -> None:
+def test_models_of_packages_are_read():
     folders = [Path(onnx.__file__).parent / "backend" / "test" / "data",
                Path(onnxruntime.__file__).parent / "datasets"]  # fmt: skip
     paths = [path for folder in folders for path in sorted(folder.rglob("*.onnx"))]
@@ -176,7 +173,7 @@ def test_models_of_packages_are_read() -> None:
         assert not [node for node in converting(graph, CATALOG) if node.domain]
 
 
-def test_data(whole: Path, tmp_path: Path) -> None:
+def test_data(whole, tmp_path):
     data = tmp_path / "data.npz"
     np.savez(data, x=np.array([[1, 2], [300, np.nan]], np.float32), s=np.zeros(3, np.float32))
     found = told(whole, "--data", data)
@@ -189,7 +186,7 @@ def test_data(whole: Path, tmp_path: Path) -> None:
     assert "in the data, every number is kept: of 1 different value, 1 exact" in done.stdout
 
 
-def report(path: Path, name: str, verdict: Verdict, row: str, digest: str = "a") -> Path:
+def report(path, name, verdict, row, digest="a"):
     by, kind = decision("float-to-float8", row, 117), "odd" if verdict == "fail" else ""
     found = replace(group(by, verdict, kind, (4, 9)), digest=digest * 32)
     eight = case("onnx.Cast-21", "float32", "float8e4m3fn", saturate=0)
@@ -198,7 +195,7 @@ def report(path: Path, name: str, verdict: Verdict, row: str, digest: str = "a")
     return path
 
 
-def test_reports(whole: Path, tmp_path: Path) -> None:
+def test_reports(whole, tmp_path):
     beyond = report(tmp_path / "a.json", "mine", "fail", "[x] > max")
     within = report(tmp_path / "b.json", "other", "fail", "else")
     right = report(tmp_path / "c.json", "third", "pass", "else", "c")
@@ -213,7 +210,7 @@ def test_reports(whole: Path, tmp_path: Path) -> None:
     assert "other 1.0" not in done.stdout
 
 
-def test_the_cause_of_a_failure_takes_the_place_of_its_rows(tmp_path: Path) -> None:
+def test_the_cause_of_a_failure_takes_the_place_of_its_rows(tmp_path):
     short = case("onnx.Cast-21", "float32", "bfloat16")
     made = run(diagnosed(short, 980, ("toward-zero",)), causes=CAUSES)
     path = tmp_path / "r.json"
@@ -228,7 +225,7 @@ def test_the_cause_of_a_failure_takes_the_place_of_its_rows(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("content", [b"", b"not a model\n", b'{"format": "convcheck-report/2"}',
                                      b"\x00" * 64, b"\x08\x0a"])  # fmt: skip
-def test_no_model(tmp_path: Path, content: bytes) -> None:
+def test_no_model(tmp_path, content):
     path = tmp_path / "m.onnx"
     path.write_bytes(content)
     done = convcheck("model", path, "-o", tmp_path / "out.json")
@@ -238,7 +235,7 @@ def test_no_model(tmp_path: Path, content: bytes) -> None:
     assert not (tmp_path / "out.json").exists()
 
 
-def test_other_bad_input(whole: Path, tmp_path: Path) -> None:
+def test_other_bad_input(whole, tmp_path):
     np.savez(tmp_path / "name.npz", nothing=np.zeros(1))
     np.savez(tmp_path / "type.npz", x=np.zeros(1, np.int8))
     np.savez(tmp_path / "object.npz", x=np.array([{}], object))
@@ -263,7 +260,7 @@ def test_other_bad_input(whole: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("op", _BOUNDS)
-def test_bounds_of_operators_hold(op: str) -> None:
+def test_bounds_of_operators_hold(op):
     from onnx.reference import ReferenceEvaluator
 
     x = np.array([0, -0.0, 1, -1, 1e-45, 3.4e38, -3.4e38, np.inf, -np.inf, 0.5, 7], np.float32)

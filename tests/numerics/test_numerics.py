@@ -6,20 +6,15 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from comparing import numeric, type_names
-from oracle import Value
 from oracle import decode as value_of_code
 
-from convcheck.numerics.codec import decode, decode_magnitudes
-from convcheck.numerics.format import Float, Numeric
+from convcheck.numerics.codec import decode
+from convcheck.numerics.format import Float
 from convcheck.numerics.modes import MODES, nearest_even
 from convcheck.numerics.number import (
     FINITE,
     INFINITY,
     NAN,
-    Codes,
-    Numbers,
-    below,
-    bit_length,
     exceeds,
     from_fractions,
     is_nan,
@@ -44,11 +39,11 @@ HAND = {
 }  # fmt: skip
 
 
-def all_codes(fmt: Numeric) -> Codes:
+def all_codes(fmt):
     return np.arange(1 << fmt.bits, dtype=np.uint64).astype(fmt.storage)
 
 
-def told(x: Numbers, index: int) -> Value:
+def told(x, index):
     sign = "-" if x.sign[index] else ""
     if x.kind[index] != FINITE:
         return sign + {INFINITY: "inf", NAN: "nan"}[x.kind[index]]
@@ -57,16 +52,15 @@ def told(x: Numbers, index: int) -> Value:
 
 
 @pytest.mark.parametrize("name", UP_TO_16)
-def test_every_code_decodes_to_what_the_oracle_says(name: str) -> None:
+def test_every_code_decodes_to_what_the_oracle_says(name):
     x = decode(numeric(name), all_codes(numeric(name)))
     for code in range(len(x)):
         assert told(x, code) == value_of_code(name, code)
 
 
 @pytest.mark.parametrize("name", FLOATS)
-def test_the_ends_of_a_float_format(name: str) -> None:
+def test_the_ends_of_a_float_format(name):
     fmt = numeric(name)
-    assert isinstance(fmt, Float)
     assert value_of_code(name, fmt.max_magnitude) == fmt.max
     assert fmt.value(0) == (0 if fmt.zero else Fraction(1, 2**127))
     assert fmt.min == (-fmt.max if fmt.signed else Fraction(1, 2**127))
@@ -81,35 +75,23 @@ def test_the_ends_of_a_float_format(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in UP_TO_16 if name in FLOATS])
-def test_nan_and_sign_of_every_code(name: str) -> None:
+def test_nan_and_sign_of_every_code(name):
     fmt = numeric(name)
-    assert isinstance(fmt, Float)
     values = [str(value_of_code(name, code)) for code in range(1 << fmt.bits)]
     assert is_nan(fmt, all_codes(fmt)).tolist() == [v.endswith("nan") for v in values]
     if fmt.signed and fmt.nan != "sign-only":
         assert is_negative(fmt, all_codes(fmt)).tolist() == [v.startswith("-") for v in values]
 
 
-@pytest.mark.parametrize("name", [name for name in UP_TO_16 if name in FLOATS])
-def test_magnitudes_go_on_above_max(name: str) -> None:
-    fmt = numeric(name)
-    assert isinstance(fmt, Float)
-    magnitudes = np.arange(fmt.max_magnitude + (2 << fmt.mantissa), dtype=np.uint64)
-    x = decode_magnitudes(fmt, magnitudes)
-    assert [to_fraction(x, i) for i in magnitudes.tolist()] == [
-        fmt.value(i) for i in magnitudes.tolist()
-    ]
-
-
 @pytest.mark.parametrize("mode", MODES)
-def test_modes_by_hand(mode: str) -> None:
+def test_modes_by_hand(mode):
     values = [Fraction(5, 2), Fraction(-5, 2), Fraction(7, 2), Fraction(-7, 2), Fraction(9, 4)]
     rounded = round_to(from_fractions(values), numeric("int32"), MODES[mode]).magnitude.tolist()
     signs = [1 if value > 0 else -1 for value in values]
     assert tuple(s * r for s, r in zip(signs, rounded, strict=True)) == HAND[mode]
 
 
-def test_what_is_below_the_64_bits_of_a_significand_still_counts() -> None:
+def test_what_is_below_the_64_bits_of_a_significand_still_counts():
     tie = Fraction(2**24 + 1)
     values = [tie, tie + Fraction(1, 10**60), tie - Fraction(1, 10**60)]
     rounded = round_to(from_fractions(values), numeric("float32"), nearest_even).magnitude
@@ -117,47 +99,23 @@ def test_what_is_below_the_64_bits_of_a_significand_still_counts() -> None:
     assert exceeds(from_fractions(values), tie).tolist() == [False, True, False]
 
 
-def test_bounds() -> None:
-    x = from_fractions([Fraction(v) for v in (-4, -3, 0, 1, 2, 3)])
-    assert exceeds(x, Fraction(3)).tolist() == [True, False, False, False, False, False]
-    assert exceeds(x, Fraction(0)).tolist() == [True, True, False, True, True, True]
-    assert below(x, Fraction(-3)).tolist() == [True, False, False, False, False, False]
-    assert below(x, Fraction(0)).tolist() == [True, True, False, False, False, False]
-    assert below(x, Fraction(2)).tolist() == [True, True, True, True, False, False]
-    with pytest.raises(ValueError, match="power of two"):
-        below(x, Fraction(3))
-    with pytest.raises(ValueError, match="64"):
-        exceeds(x, Fraction(1, 3))
-
-
-def test_infinity_exceeds_every_bound() -> None:
-    for name in FLOATS:
-        fmt = numeric(name)
-        if isinstance(fmt, Float) and fmt.infinity:
-            x = decode(fmt, np.array([fmt.infinity_code], fmt.storage))
-            assert all(exceeds(x, numeric(other).max).all() for other in ALL)
-
-
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ("448", "448"), ("-0.1", "-1/10"), (".5", "1/2"), ("5.", "5"), ("+1E2", "100"),
-        ("1e0000000005", "100000"), ("1e-000000000000001", "1/10"), ("-0e99999999999", "0"),
-        ("1" + "0" * 6500 + "e-6500", "1"), ("0." + "0" * 7000 + "1e7001", "1"),
-    ],
-)  # fmt: skip
-def test_decimal_texts(text: str, value: str) -> None:
+@pytest.mark.parametrize(("text", "value"), [
+    ("448", "448"), ("-0.1", "-1/10"), (".5", "1/2"), ("5.", "5"), ("+1E2", "100"),
+    ("1e0000000005", "100000"), ("1e-000000000000001", "1/10"), ("-0e99999999999", "0"),
+    ("1" + "0" * 6500 + "e-6500", "1"), ("0." + "0" * 7000 + "1e7001", "1"),
+])  # fmt: skip
+def test_decimal_texts(text, value):
     assert parse_decimal(text) == Fraction(value)
 
 
 @pytest.mark.parametrize(
     "text", ["", ".", "e5", "+", "1e", "1e+", " 1", "1 ", "1\n", "1_0", "0x1", "--1", "inf", "١"]
 )
-def test_other_texts(text: str) -> None:
+def test_other_texts(text):
     assert parse_decimal(text) is None
 
 
-def test_a_long_text_is_told_from_the_midpoint_that_it_is_just_above() -> None:
+def test_a_long_text_is_told_from_the_midpoint_that_it_is_just_above():
     midpoint = "1.00000005960464477539062500"
     texts = [midpoint, midpoint + "0" * 9000, midpoint + "0" * 9000 + "1"]
     x = numbers_of_texts(np.array(texts, object))
@@ -165,7 +123,7 @@ def test_a_long_text_is_told_from_the_midpoint_that_it_is_just_above() -> None:
     assert rounded == [0x3F800000, 0x3F800000, 0x3F800001]
 
 
-def test_far_exponents_cost_nothing_and_stay_far() -> None:
+def test_far_exponents_cost_nothing_and_stay_far():
     texts = [
         "1e999999999999",
         "-1e-99999999999999999999",
@@ -182,13 +140,13 @@ def test_far_exponents_cost_nothing_and_stay_far() -> None:
     assert (x.significand[:4] != 0).tolist() == [True, True, True, False]
 
 
-def test_special_texts() -> None:
+def test_special_texts():
     x = numbers_of_texts(np.array(["INF", "-inf", "NaN", "hello", "-0", "+infinity"], object))
     assert x.kind.tolist() == [INFINITY, INFINITY, NAN, NAN, FINITE, INFINITY]
     assert x.sign.tolist() == [False, True, False, False, True, False]
 
 
-def test_spellings_by_hand() -> None:
+def test_spellings_by_hand():
     words = [spell(numeric("float8e4m3fn"), code) for code in (0, 0x80, 0x7E, 0x7F, 0xFF, 1)]
     assert words == ["0", "-0", "448", "NaN", "-NaN", "0.001953125"]
     assert spell(numeric("float8e4m3fnuz"), 0x80) == "NaN"
@@ -198,12 +156,3 @@ def test_spellings_by_hand() -> None:
     assert [spell(numeric("float32"), code) for code in (0x3DCCCCCD, 1)] == ["0.1", "1.4013e-45"]
     assert spell_fraction(Fraction(1, 3), 5) == "~0.33333"
     assert spell_fraction(Fraction(464)) == "464"
-
-
-def test_the_length_of_integers_next_to_every_sum_of_two_powers() -> None:
-    """Also if a float64 rounds up to the next power of two."""
-    sums = {(1 << k) + (1 << j) for k in range(64) for j in range(k)} | {1 << k for k in range(65)}
-    near = sorted({n + d for n in sums for d in (-2, -1, 0, 1, 2)} & set(range(1 << 13)))
-    near += [n + d for n in sums for d in (-2, -1, 0, 1, 2) if 1 << 13 <= n + d < 1 << 64]
-    found = bit_length(np.array(near, np.uint64))
-    assert found.tolist() == [n.bit_length() for n in near]

@@ -1,4 +1,3 @@
-from collections.abc import Callable
 from fractions import Fraction
 from operator import ge, gt, le, lt
 from random import Random
@@ -11,11 +10,9 @@ from oracle.formats import FLOATS, nearest_even
 from oracle.formats import decode as value_of_code
 
 from convcheck.numerics.codec import decode
-from convcheck.numerics.format import Float, Int
+from convcheck.numerics.format import Int
 from convcheck.numerics.modes import MODES, Grid
-from convcheck.numerics.number import Codes
 from convcheck.numerics.rational import (
-    Rational,
     add,
     compared,
     divide,
@@ -32,8 +29,7 @@ from convcheck.numerics.rounding import rounded_codes
 
 DRAWN = 600
 IEEE = ("float16", "bfloat16", "float32", "float64")
-Operation = Callable[[Rational, Rational], Rational]
-OPERATIONS: dict[str, tuple[Operation, Callable[[Fraction, Fraction], Fraction]]] = {
+OPERATIONS = {
     "add": (add, lambda a, b: a + b),
     "subtract": (subtract, lambda a, b: a - b),
     "multiply": (multiply, lambda a, b: a * b),
@@ -41,17 +37,15 @@ OPERATIONS: dict[str, tuple[Operation, Callable[[Fraction, Fraction], Fraction]]
 }
 
 
-def floats(name: str) -> Float:
-    fmt = numeric(name)
-    assert isinstance(fmt, Float)
-    return fmt
+def floats(name):
+    return numeric(name)
 
 
-def codes(fmt: Float, values: list[int]) -> Codes:
+def codes(fmt, values):
     return np.array(values, np.uint64).astype(fmt.storage)
 
 
-def pairs(draw: Random, name: str) -> tuple[int, int]:
+def pairs(draw, name):
     """Draw finite codes of a format, some close to each other, so that they cancel."""
     fmt = FLOATS[name]
     exponent = fmt.bits - 1 - fmt.mantissa
@@ -64,23 +58,23 @@ def pairs(draw: Random, name: str) -> tuple[int, int]:
     return a | draw.choice([0, fmt.sign]), b | draw.choice([0, fmt.sign])
 
 
-def number(fmt: Float, given: Codes) -> Rational:
+def number(fmt, given):
     return of_numbers(decode(fmt, given))
 
 
-def exact(name: str, code: int) -> Fraction:
+def exact(name, code):
     value = value_of_code(name, code)
     return Fraction(0) if value == "-0" else Fraction(value)
 
 
-def due(name: str, value: Fraction) -> int:
+def due(name, value):
     """Return a value's magnitude, rounded once by the oracle; infinity's code beyond max."""
     return min(nearest_even(name, abs(value)), FLOATS[name].largest + 1)
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
 @pytest.mark.parametrize("name", IEEE)
-def test_one_rounding_of_the_exact_result(operation: str, name: str) -> None:
+def test_one_rounding_of_the_exact_result(operation, name):
     draw = Random(f"{operation} {name}")
     drawn = [pairs(draw, name) for _ in range(DRAWN)]
     if operation == "divide":
@@ -99,7 +93,7 @@ def test_one_rounding_of_the_exact_result(operation: str, name: str) -> None:
 
 @pytest.mark.parametrize("name", ["float16", "bfloat16"])
 @pytest.mark.parametrize("operation", OPERATIONS)
-def test_every_value_of_a_short_format_with_some(operation: str, name: str) -> None:
+def test_every_value_of_a_short_format_with_some(operation, name):
     """All codes against a few, specials included, compared with numpy's own float32 and
     float64.
 
@@ -118,13 +112,13 @@ def test_every_value_of_a_short_format_with_some(operation: str, name: str) -> N
         assert same(name, got, theirs)
 
 
-def as_float64(name: str, code: Codes) -> np.ndarray:
+def as_float64(name, code):
     if name == "float16":
         return code.view(np.float16).astype(np.float64)
     return (code.astype(np.uint32) << np.uint32(16)).view(np.float32).astype(np.float64)
 
 
-def same(name: str, got: Codes, theirs: np.ndarray) -> bool:
+def same(name, got, theirs):
     """Compare codes with float64 results: rounded to float16 by numpy, to bfloat16 by us."""
     fmt = floats(name)
     if name == "float16":
@@ -153,7 +147,7 @@ WORDS = {
 
 
 @pytest.mark.parametrize("question", ZEROS, ids=" ".join)
-def test_zeros_infinities_and_nans(question: tuple[str, str, str]) -> None:
+def test_zeros_infinities_and_nans(question):
     operation, a, b = question
     fmt = floats("float16")
     x, y = (number(fmt, codes(fmt, [WORDS[word]])) for word in (a, b))
@@ -163,15 +157,12 @@ def test_zeros_infinities_and_nans(question: tuple[str, str, str]) -> None:
     assert again.kind[0] == result.kind[0]
 
 
-@pytest.mark.parametrize(
-    ("mode", "plus", "minus"),
-    [
-        ("nearest-even", 0x7C00, 0xFC00), ("nearest-away", 0x7C00, 0xFC00),
-        ("toward-zero", 0x7BFF, 0xFBFF), ("away", 0x7C00, 0xFC00), ("floor", 0x7BFF, 0xFC00),
-        ("ceil", 0x7C00, 0xFBFF), ("odd", 0x7BFF, 0xFBFF),
-    ],
-)  # fmt: skip
-def test_overflow_goes_by_the_mode(mode: str, plus: int, minus: int) -> None:
+@pytest.mark.parametrize(("mode", "plus", "minus"), [
+    ("nearest-even", 0x7C00, 0xFC00), ("nearest-away", 0x7C00, 0xFC00),
+    ("toward-zero", 0x7BFF, 0xFBFF), ("away", 0x7C00, 0xFC00), ("floor", 0x7BFF, 0xFC00),
+    ("ceil", 0x7C00, 0xFBFF), ("odd", 0x7BFF, 0xFBFF),
+])  # fmt: skip
+def test_overflow_goes_by_the_mode(mode, plus, minus):
     far = of_fractions([Fraction(10) ** 9, -(Fraction(10) ** 9)])
     assert rounded_codes(far.numbers, floats("float16"), mode).tolist() == [plus, minus]
     assert mode in MODES
@@ -188,7 +179,7 @@ FIRST = [
 RELATIONS = {"<": lt, "<=": le, ">": gt, ">=": ge}
 
 
-def drawn(draw: Random, count: int) -> list[Fraction]:
+def drawn(draw, count):
     found = []
     for _ in range(count):
         top, scale = draw.getrandbits(draw.choice([3, 24, 53, 200])), draw.randint(-1100, 1100)
@@ -197,7 +188,7 @@ def drawn(draw: Random, count: int) -> list[Fraction]:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_nothing_is_lost_however_many_operations_follow_each_other(seed: int) -> None:
+def test_nothing_is_lost_however_many_operations_follow_each_other(seed):
     draw, n = Random(seed), 40
     values = [*FIRST, *drawn(draw, n - len(FIRST))]
     x = of_fractions(values)
@@ -214,7 +205,7 @@ def test_nothing_is_lost_however_many_operations_follow_each_other(seed: int) ->
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_whole_numbers_of_any_size(mode: str) -> None:
+def test_whole_numbers_of_any_size(mode):
     draw, grid = Random(mode), Grid(Int(4096, signed=True), mode)
     values = [Fraction(k, 4) for k in range(-20, 21)]
     values += [v / Fraction(draw.randint(1, 9)) for v in drawn(draw, 200)]

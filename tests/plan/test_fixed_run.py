@@ -1,5 +1,3 @@
-from pathlib import Path
-
 import numpy as np
 import pytest
 from catalogue import CATALOG, compiled
@@ -8,11 +6,9 @@ from oracle.quantize import quantize
 from planted.one_scale import WRONG, Reciprocal, Right, WrongOnce
 
 from convcheck.ask.stream import Sweep
-from convcheck.judge.result import CaseResult
 from convcheck.judge.tally import finish
 from convcheck.plan.select import cases_of_tier
 from convcheck.rules.cases import fixed_tensors
-from convcheck.rules.model import Case
 from convcheck.vectors.corpus import Span
 from convcheck.vectors.generate import form_decision
 
@@ -23,11 +19,11 @@ PART = Span(0xC120_0000, 1 << 20)
 CHOICE = ("onnx.QuantizeLinear-21", "--tier", "exhaustive", "--where", "y_scale=5.224")
 
 
-def case_of(name: str) -> Case:
+def case_of(name):
     return next(case for case in cases_of_tier(SPEC) if case.name == name)
 
 
-def swept(backend: Right, name: str, span: Span = PART) -> CaseResult:
+def swept(backend, name, span=PART):
     case = case_of(name)
     asked = _OnlyWhole(backend)
     rules = compiled(case), form_decision(SPEC)
@@ -38,12 +34,12 @@ def swept(backend: Right, name: str, span: Span = PART) -> CaseResult:
 class _OnlyWhole(Right):
     """A backend that expects tensors for all inputs, as from a worker."""
 
-    def __init__(self, backend: Right) -> None:
+    def __init__(self, backend):
         self.answer = backend.answer
 
 
 @pytest.mark.parametrize("name", [INT8, FLOAT8])
-def test_one_wrong_answer_is_found_where_it_is(name: str) -> None:
+def test_one_wrong_answer_is_found_where_it_is(name):
     assert swept(Right(), name).verdict in ("pass", "tolerated")
     result = swept(WrongOnce(), name)
     [group] = [group for group in result.groups if group.verdict == "fail"]
@@ -51,7 +47,7 @@ def test_one_wrong_answer_is_found_where_it_is(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [INT8, FLOAT8])
-def test_each_input_that_a_reciprocal_gets_wrong_is_counted(name: str) -> None:
+def test_each_input_that_a_reciprocal_gets_wrong_is_counted(name):
     """In numpy: inputs whose product gives another code than the float32 division. Each without a
     reading fails, as the oracle in fractions says. If readings differ, one must hold throughout.
     """
@@ -68,7 +64,7 @@ def test_each_input_that_a_reciprocal_gets_wrong_is_counted(name: str) -> None:
     assert min(group.ranges[0][0] for group in groups) == asked[0][0]
 
 
-def test_all_of_a_narrow_source_by_the_command_line(tmp_path: Path) -> None:
+def test_all_of_a_narrow_source_by_the_command_line(tmp_path):
     path = tmp_path / "run.json"
     choice = ("--from", "float16", "--to", "int8", "--case", "*/tensor/*", "-o", path)
     assert convcheck("run", "--backend", "reference", *CHOICE, *choice).returncode == 0
@@ -79,7 +75,7 @@ def test_all_of_a_narrow_source_by_the_command_line(tmp_path: Path) -> None:
     assert "PASS" in convcheck("report", path).stdout
 
 
-def test_what_fails_is_explained_by_its_call(tmp_path: Path) -> None:
+def test_what_fails_is_explained_by_its_call(tmp_path):
     """The reference evaluator takes infinity for 0. The report's command shows it."""
     done = convcheck("run", "--backend", "onnx-reference", *CHOICE, "--case", "*/tensor/*",
                      "--from", "float16", "--to", "uint8")  # fmt: skip
@@ -96,12 +92,12 @@ def test_what_fails_is_explained_by_its_call(tmp_path: Path) -> None:
     (("--where", "scale=6"), "unknown attribute 'scale'"),
     (("--tier", "edge"), "unknown attribute 'y_scale'"),
 ])  # fmt: skip
-def test_a_scale_that_is_not_asked_is_refused(arguments: tuple[str, ...], said: str) -> None:
+def test_a_scale_that_is_not_asked_is_refused(arguments, said):
     done = convcheck("run", *CHOICE, *arguments, "--dry-run")
     assert (done.returncode, said in done.stderr) == (2, True), done.stderr
 
 
-def test_a_case_with_a_fixed_scale_has_no_explanation_of_its_own() -> None:
+def test_a_case_with_a_fixed_scale_has_no_explanation_of_its_own():
     done = convcheck("explain", f"onnx.QuantizeLinear-21/{INT8}", "3")
     call = "onnx.QuantizeLinear-21/float32-float32-int8/tensor X 5.224 0"
     assert (done.returncode, f"convcheck explain {call}" in done.stderr) == (2, True)
@@ -109,7 +105,7 @@ def test_a_case_with_a_fixed_scale_has_no_explanation_of_its_own() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [INT8, FLOAT8])
-def test_all_of_float32(name: str, tmp_path: Path) -> None:
+def test_all_of_float32(name, tmp_path):
     verdicts, counts = {}, {}
     for backend in (
         "ort",

@@ -1,5 +1,3 @@
-from pathlib import Path
-
 import pytest
 from command import convcheck, refused, run_shards
 from report_json import document, parsed, render
@@ -7,22 +5,19 @@ from report_runs import RUNS
 
 from convcheck.errors import Place, UsageError
 from convcheck.gate.baseline import released
-from convcheck.judge.result import BackendInfo, Excuse, Problem, RunResult, Shard
+from convcheck.judge.result import BackendInfo, Excuse, Problem, Shard
 from convcheck.plan.merge import merge_shards
 from convcheck.plan.units import plan_digest
 from convcheck.records import replace
-from convcheck.rules.model import Case
-from convcheck.semantics.expected import Decision
-from convcheck.semantics.program import Program
 
 OF = 4
 
 
-def RULES(case: Case) -> tuple[Program, Decision]:  # noqa: N802
+def RULES(case):  # noqa: N802
     raise AssertionError("no case here is swept")
 
 
-def sharded(result: RunResult, of: int = OF) -> list[tuple[str, RunResult]]:
+def sharded(result, of=OF):
     plan = plan_digest([case.case.id for case in result.cases])
     return [
         (f"{i}.json", replace(result, cases=result.cases[i - 1 :: of], shard=Shard(i, of, plan)))
@@ -32,7 +27,7 @@ def sharded(result: RunResult, of: int = OF) -> list[tuple[str, RunResult]]:
 
 @pytest.mark.parametrize("name", ["all_pass", "failing", "kinds", "calls", "nothing"])
 @pytest.mark.parametrize("of", [1, 2, 16])
-def test_merged_shards_are_the_run(name: str, of: int) -> None:
+def test_merged_shards_are_the_run(name, of):
     result = RUNS[name]()
     cases = {case.case.id: case for case in result.cases}
     result = replace(result, cases=tuple(cases.values()))
@@ -41,13 +36,13 @@ def test_merged_shards_are_the_run(name: str, of: int) -> None:
     assert render(document(again)) == render(document(result))
 
 
-def test_restarts_add_up_and_notes_are_said_once() -> None:
+def test_restarts_add_up_and_notes_are_said_once():
     parts = [(n, replace(r, restarts=2, notes=("edited",))) for n, r in sharded(RUNS["failing"]())]
     again = merge_shards(parts, RULES)
     assert (again.restarts, again.notes) == (2 * OF, ("edited",))
 
 
-def test_what_a_list_said_of_a_shard_is_dropped() -> None:
+def test_what_a_list_said_of_a_shard_is_dropped():
     result = RUNS["failing"]()
     excuse, place = Excuse("known", "so it is", "", Place("known.toml", 1)), Place("known.toml", 1)
     first, *others = result.cases[0].groups
@@ -62,13 +57,13 @@ def test_what_a_list_said_of_a_shard_is_dropped() -> None:
     assert merge_shards(shards, RULES) == result
 
 
-def not_merged(parts: list[tuple[str, RunResult]]) -> str:
+def not_merged(parts):
     with pytest.raises(UsageError) as error:
         merge_shards(parts, RULES)
     return str(error.value)
 
 
-def test_every_shard_has_to_be_there_once() -> None:
+def test_every_shard_has_to_be_there_once():
     parts = sharded(RUNS["failing"]())
     assert "shard 3/4 missing" in not_merged([*parts[:2], parts[3]])
     assert "shards 2/4, 3/4, 4/4 missing" in not_merged(parts[:1])
@@ -77,7 +72,7 @@ def test_every_shard_has_to_be_there_once() -> None:
     )
 
 
-def test_shards_are_of_one_run() -> None:
+def test_shards_are_of_one_run():
     parts = sharded(RUNS["failing"]())
     name, first = parts[0]
     for what, other in {
@@ -91,7 +86,7 @@ def test_shards_are_of_one_run() -> None:
         assert f"2.json and 1.json differ in their {what}" in said
 
 
-def test_options_that_differ_on_the_command_line(tmp_path: Path) -> None:
+def test_options_that_differ_on_the_command_line(tmp_path):
     one, other = tmp_path / "1.json", tmp_path / "2.json"
     asked = ("--backend", "reference", "onnx.Cast-19", "--from", "float16", "--to", "long")
     for command in (("run",), ("run", "--open")):
@@ -107,7 +102,7 @@ def test_options_that_differ_on_the_command_line(tmp_path: Path) -> None:
         assert said in done.stderr
 
 
-def test_a_shard_is_whole() -> None:
+def test_a_shard_is_whole():
     parts = sharded(RUNS["failing"]())
     name, last = parts[-1]
     assert "4.json was interrupted" in not_merged(
@@ -118,7 +113,7 @@ def test_a_shard_is_whole() -> None:
     assert "is a whole run" in not_merged([("run.json", replace(last, shard=None))])
 
 
-def test_from_the_command_line(tmp_path: Path) -> None:
+def test_from_the_command_line(tmp_path):
     asked = "--backend", "reference", "onnx.CastLike-19", "--from", "float16", "--to", "float8"
     whole, merged = tmp_path / "run.json", tmp_path / "merged.json"
     assert convcheck("run", *asked, "-o", whole).returncode == 0
@@ -130,11 +125,11 @@ def test_from_the_command_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("said", ["0/3", "4/3", "3", "a/b", "1/0", "-1/3", "1/3/5"])
-def test_a_shard_that_is_none(said: str) -> None:
+def test_a_shard_that_is_none(said):
     assert "--shard 3/16" in refused("run", "--backend", "reference", "--shard", said)
 
 
-def test_a_shard_without_cases() -> None:
+def test_a_shard_without_cases():
     one = ("--case", "float32-to-int8")
     assert "shard 2/2 has none of 1 part" in refused(
         "run", "--backend", "reference", "onnx.Cast-13", *one, "--shard", "2/2"

@@ -1,7 +1,4 @@
-from collections.abc import Callable
 from copy import deepcopy
-from pathlib import Path
-from typing import Any
 
 import pytest
 from command import convcheck, report_at, run_shards
@@ -13,12 +10,12 @@ WRONG = ("--backend", "tests.planted.sweeping:WrongOnSample", *ARGUMENTS[2:], "-
 
 
 @pytest.fixture(scope="module")
-def halves(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
+def halves(tmp_path_factory):
     paths = run_shards(tmp_path_factory.mktemp("halves"), 2, *WRONG, codes=(0, 1))
     return [parsed(path.read_text()) for path in paths]
 
 
-def merged(folder: Path, documents: list[dict[str, Any]]) -> tuple[int, str]:
+def merged(folder, documents):
     paths = [folder / f"h{n}.json" for n in range(len(documents))]
     for path, document in zip(paths, documents, strict=True):
         path.write_text(render(document))
@@ -26,12 +23,11 @@ def merged(folder: Path, documents: list[dict[str, Any]]) -> tuple[int, str]:
     return done.returncode, done.stderr
 
 
-def test_both_halves_make_the_run(tmp_path: Path, halves: list[dict[str, Any]]) -> None:
+def test_both_halves_make_the_run(tmp_path, halves):
     assert merged(tmp_path, halves) == (1, "")
 
 
-Edit = Callable[[dict[str, Any]], Any]
-EDITS: dict[str, Edit] = {
+EDITS = {
     "no parts": lambda d: d.pop("parts"),
     "parts of nothing": lambda d: d.update(parts=[]),
     "no cases": lambda d: d.update(cases=[]),
@@ -51,7 +47,7 @@ EDITS: dict[str, Edit] = {
 }
 
 
-def test_samples_are_not_taken_for_a_sweep(tmp_path: Path, halves: list[dict[str, Any]]) -> None:
+def test_samples_are_not_taken_for_a_sweep(tmp_path, halves):
     documents = deepcopy(halves)
     for document in documents:
         document["parts"][0].update(sampled=False)
@@ -59,23 +55,21 @@ def test_samples_are_not_taken_for_a_sweep(tmp_path: Path, halves: list[dict[str
 
 
 @pytest.mark.parametrize("name", EDITS)
-def test_a_half_that_is_none_is_refused(
-    tmp_path: Path, halves: list[dict[str, Any]], name: str
-) -> None:
+def test_a_half_that_is_none_is_refused(tmp_path, halves, name):
     documents = deepcopy(halves)
     EDITS[name](documents[len(name) % 2])
     code, said = merged(tmp_path, documents)
     assert (code, "Traceback" in said) == (2, False), said
 
 
-def test_a_report_of_a_shard_keeps_its_parts(tmp_path: Path, halves: list[dict[str, Any]]) -> None:
+def test_a_report_of_a_shard_keeps_its_parts(tmp_path, halves):
     path, again = tmp_path / "half.json", tmp_path / "again.json"
     path.write_text(render(halves[0]))
     convcheck("report", path, "-o", again)
     assert parsed(again.read_text())["parts"] == halves[0]["parts"]
 
 
-def test_a_single_shard_is_merged(tmp_path: Path) -> None:
+def test_a_single_shard_is_merged(tmp_path):
     path, out = tmp_path / "1.json", tmp_path / "out.json"
     whole = tmp_path / "whole.json"
     assert convcheck("run", *ARGUMENTS, "--shard", "1/1", "-o", path).returncode == 0
@@ -84,7 +78,7 @@ def test_a_single_shard_is_merged(tmp_path: Path) -> None:
     assert out.read_bytes() == whole.read_bytes()
 
 
-def test_what_was_judged_and_is_declined_fails_the_merged_run_too(tmp_path: Path) -> None:
+def test_what_was_judged_and_is_declined_fails_the_merged_run_too(tmp_path):
     known = tmp_path / "known.toml"
     known.write_text('[[judged]]\ncase = ["onnx.Cast-21/float64-to-int8"]\n')
     options = ("--backend", "tests.planted.sweeping:Unsupported", *ARGUMENTS[2:])
@@ -94,7 +88,7 @@ def test_what_was_judged_and_is_declined_fails_the_merged_run_too(tmp_path: Path
     assert (done.returncode, "VANISHED" in done.stdout) == (1, True), done.stdout
 
 
-def test_what_does_not_fail_the_run_does_not_end_it(tmp_path: Path) -> None:
+def test_what_does_not_fail_the_run_does_not_end_it(tmp_path):
     """ONNX Runtime fails below the gate in the first of these cases, and above in none."""
     out = tmp_path / "out.json"
     select = ("--backend", "ort", "onnx.Cast-21", "--from", "float64", "--to", "int8", "--to",
@@ -107,7 +101,7 @@ def test_what_does_not_fail_the_run_does_not_end_it(tmp_path: Path) -> None:
     assert (done.returncode == 1) or not report["ended_early"]
 
 
-def test_a_run_that_was_ended_says_so_and_makes_no_list(tmp_path: Path) -> None:
+def test_a_run_that_was_ended_says_so_and_makes_no_list(tmp_path):
     out = tmp_path / "out.json"
     done = convcheck("run", "--backend", "ort", "onnx.Cast-21", "--from", "float32", "--fail-fast",
                      "-j", "1", "-o", out)  # fmt: skip

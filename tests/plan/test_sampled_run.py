@@ -1,5 +1,4 @@
 from pathlib import Path
-from typing import Any
 
 import pytest
 from catalogue import CATALOG
@@ -7,7 +6,6 @@ from command import convcheck, report_at, run_shards
 from planted.sweeping import DEADLY_SAMPLE, SEED, WRONG_SAMPLE
 from sweeps import swept_in_worker
 
-from convcheck.judge.result import CaseResult
 from convcheck.plan.units import Unit
 from convcheck.rules.find import find_case
 from convcheck.vectors.corpus import CHUNK, SAMPLED_SPAN, open_corpus, sample_spans
@@ -20,12 +18,12 @@ SELECT = ("--backend", "ml_dtypes", "onnx.Cast-21", "--case", "onnx.Cast-21/floa
           "--tier", "boundary", "--samples", SAMPLED_SPAN + 5)  # fmt: skip
 
 
-def asked(name: str) -> CaseResult:
+def asked(name):
     (span,) = sample_spans(NUMBER, SEED)
     return swept_in_worker(name, [Unit(CASE, span, NUMBER, sampled=True)], CORPUS)[0]
 
 
-def test_the_planted_inputs_are_samples() -> None:
+def test_the_planted_inputs_are_samples():
     source = CASE.inputs[0].format
     found = samples(source, CASE.outputs[0].format, SEED, 0, NUMBER).tolist()
     assert found.count(WRONG_SAMPLE) == found.count(DEADLY_SAMPLE) == 1
@@ -36,7 +34,7 @@ def test_the_planted_inputs_are_samples() -> None:
 @pytest.mark.parametrize(("name", "verdict"), [
     ("WrongOnSample", "fail"), ("RefusesSample", "refused"), ("CrashesOnSample", "crashed"),
 ])  # fmt: skip
-def test_one_bad_sample_costs_itself_only(name: str, verdict: str) -> None:
+def test_one_bad_sample_costs_itself_only(name, verdict):
     result = asked(name)
     bad = [g for g in result.groups if g.verdict not in ("pass", "undefined")]
     assert [(g.verdict, g.count) for g in bad] == [(verdict, 1)]
@@ -45,19 +43,19 @@ def test_one_bad_sample_costs_itself_only(name: str, verdict: str) -> None:
     assert all(e.inputs == (due,) for g in bad for e in g.examples)
 
 
-def test_what_is_declined_late_is_not_lost() -> None:
+def test_what_is_declined_late_is_not_lost():
     result = asked("DeclinesLate")
     assert (result.verdict, result.coverage) == ("refused", "partial")
     assert any(g.kind.startswith("declined ") for g in result.groups)
 
 
-def report(path: Path, *options: Any) -> dict[str, Any]:
+def report(path, *options):
     done = convcheck("run", *SELECT, *options, "-o", path)
     assert done.returncode == 0, done.stderr
     return report_at(path)
 
 
-def test_samples_come_again_and_shards_add_up(tmp_path: Path) -> None:
+def test_samples_come_again_and_shards_add_up(tmp_path):
     whole = report(tmp_path / "whole.json")
     (case,) = whole["cases"]
     assert case["checked"] > SAMPLED_SPAN + 5
@@ -74,7 +72,7 @@ def test_samples_come_again_and_shards_add_up(tmp_path: Path) -> None:
     assert merged.read_bytes() == (tmp_path / "whole.json").read_bytes()
 
 
-def test_what_was_not_asked_for_consistency_is_said(tmp_path: Path) -> None:
+def test_what_was_not_asked_for_consistency_is_said(tmp_path):
     found = report(tmp_path / "r.json", "--samples", "10", "--consistency")
     assert found["notes"] == [
         "10 samples of 1 case, seed 0",
@@ -89,6 +87,6 @@ def test_what_was_not_asked_for_consistency_is_said(tmp_path: Path) -> None:
     (("--samples", "-1"), "--samples -1: not a count from 0 to 1,000,000,000,000"),
     (("--samples", "many"), "--samples many: not a count"),
 ])  # fmt: skip
-def test_samples_that_make_no_sense(options: tuple[str, ...], said: str) -> None:
+def test_samples_that_make_no_sense(options, said):
     done = convcheck("run", *SELECT, *options)
     assert (done.returncode, said in done.stderr) == (2, True), done.stderr

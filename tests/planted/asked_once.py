@@ -1,22 +1,18 @@
 """A pypto backend that caches its answers to elements, since a call takes ten milliseconds."""
 
-from collections.abc import Sequence
-
 import numpy as np
 
-from convcheck.backends.protocol import Answer, Outputs
+from convcheck.backends.protocol import Outputs
 from convcheck.backends.pypto.backend import Pypto
-from convcheck.numerics.number import Bits
-from convcheck.rules.model import Case
 
 
 class PyptoOnce(Pypto):
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__()
-        self._case: Case | None = None
-        self._known: tuple[Bits, Bits] | None = None
+        self._case = None
+        self._known = None
 
-    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+    def answer(self, case, inputs):
         bits, (out,) = inputs[0], case.outputs
         if self._case != case:
             self._case, self._known = case, None

@@ -1,16 +1,11 @@
 """Cases, vectors, and a backend made from a function."""
 
-from collections.abc import Callable, Sequence
-from typing import Any
-
 import numpy as np
 
 from convcheck.ask.elements import ask
-from convcheck.backends.protocol import Answer, Declined, Outputs, open_backend
+from convcheck.backends.protocol import Outputs, open_backend
 from convcheck.errors import Place
-from convcheck.judge.answers import Answers, Avoid, Index
 from convcheck.numerics.format import Bool, Int, Text
-from convcheck.numerics.number import Bits
 from convcheck.rules.model import Case, DType
 from convcheck.semantics.expected import EXACT, Decision, Expected, Reading
 from convcheck.vectors.model import VectorSet
@@ -25,14 +20,12 @@ DECISION = Decision("rule", "row", "normative", "cite", "source", PLACE)
 BAD = 100
 
 
-def case_of(source: DType = INT8, target: DType = INT8, arity: int = 1) -> Case:
+def case_of(source=INT8, target=INT8, arity=1):
     return Case("test.Cast-1", "test.Cast", 1, (source,) * arity, (target,), ())
 
 
-def vectors_of(
-    case: Case, inputs: Sequence[Any], patterns: Sequence[int] | int = EXACT, out: Any = None
-) -> VectorSet:
-    codes: Bits = np.array(inputs, case.inputs[0].format.storage)
+def vectors_of(case, inputs, patterns=EXACT, out=None):
+    codes = np.array(inputs, case.inputs[0].format.storage)
     given = np.zeros(len(codes), case.outputs[0].format.storage) if out is None else out
     filled = np.full(len(codes), patterns, np.uint8)
     rows = np.zeros(len(codes), np.int16)
@@ -41,36 +34,34 @@ def vectors_of(
 
 
 class Log:
-    def __init__(self) -> None:
-        self.calls: list[tuple[str, Index]] = []
+    def __init__(self):
+        self.calls = []
 
-    def __call__(self, placement: str, index: Index) -> None:
+    def __call__(self, placement, index):
         self.calls.append((placement, index.copy()))
 
-    def of(self, placement: str) -> list[Index]:
+    def of(self, placement):
         return [index for name, index in self.calls if name == placement]
 
 
 class Scripted:
     name, version = "scripted", "1"
 
-    def __init__(self, reply: Callable[[Case, Sequence[Bits]], Answer]) -> None:
+    def __init__(self, reply):
         self.reply = reply
 
-    def support(self, case: Case) -> Declined | None:
+    def support(self, case):
         return None
 
-    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+    def answer(self, case, inputs):
         return self.reply(case, inputs)
 
 
-def echo(case: Case, inputs: Sequence[Bits]) -> Answer:
+def echo(case, inputs):
     return Outputs((inputs[0],), (case.outputs[0].name,))
 
 
-def asked(
-    name: str, vectors: VectorSet | None = None, avoid: Avoid | None = None, **skip: str
-) -> tuple[Answers, Log]:
+def asked(name, vectors=None, avoid=None, **skip):
     log = Log()
     backend = open_backend(f"tests.planted.bad_backends:{name}")
     vectors = vectors or vectors_of(case_of(), range(128))

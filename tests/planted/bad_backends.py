@@ -6,13 +6,10 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from convcheck.backends.protocol import Answer, Declined, Outputs, Refused
-from convcheck.numerics.number import Bits
-from convcheck.rules.model import Case
+from convcheck.backends.protocol import Declined, Outputs, Refused
 
 BAD = 100  # the input on which most of them misbehave
 OTHER = 37
@@ -24,58 +21,56 @@ class Good:
     name = "planted"
     version = "1"
 
-    def support(self, case: Case) -> Declined | None:
+    def support(self, case):
         return None
 
-    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+    def answer(self, case, inputs):
         array = np.array(inputs[0])
         self.misbehave(array)
         return self.reply(case, array)
 
-    def misbehave(self, array: Bits) -> None:
+    def misbehave(self, array):
         pass
 
-    def reply(self, case: Case, array: Bits) -> Answer:
+    def reply(self, case, array):
         return Outputs((array,), (case.outputs[0].name,))
 
 
-def harms(
-    harm: Callable[[], object], where: Callable[[Bits], object] = lambda array: BAD in array
-) -> type[Good]:
+def harms(harm, where=lambda array: BAD in array):
     class Harms(Good):
-        def misbehave(self, array: Bits) -> None:
+        def misbehave(self, array):
             if where(array):
                 harm()
 
     return Harms
 
 
-def replies(reply: Callable[[Case, Bits], object]) -> type[Good]:
+def replies(reply):
     class Replies(Good):
-        def reply(self, case: Case, array: Bits) -> Answer:
+        def reply(self, case, array):
             found = reply(case, array)
             return super().reply(case, array) if found is None else found
 
     return Replies
 
 
-def changes(change: Callable[[Bits], Bits]) -> type[Good]:
+def changes(change):
     return replies(lambda case, array: Outputs((change(array),), (case.outputs[0].name,)))
 
 
 # Crashes
 
 
-def die(number: int) -> None:
+def die(number):
     os.kill(os.getpid(), number)
     time.sleep(60)
 
 
-def segfault() -> None:
+def segfault():
     die(signal.SIGSEGV)
 
 
-def abort() -> None:
+def abort():
     print("terminate called after throwing an instance of 'int'", file=sys.stderr, flush=True)
     die(signal.SIGABRT)
 
@@ -103,7 +98,7 @@ Slow = harms(lambda: time.sleep(0.02), lambda array: True)
 class Once(Good):
     """Crashes once, if the file named in the environment exists; removes it."""
 
-    def misbehave(self, array: Bits) -> None:
+    def misbehave(self, array):
         try:
             os.unlink(os.environ["CONVCHECK_TEST_ONCE"])
         except FileNotFoundError:
@@ -114,7 +109,7 @@ class Once(Good):
 class AfterManyCalls(Good):
     calls = 0
 
-    def misbehave(self, array: Bits) -> None:
+    def misbehave(self, array):
         self.calls += 1
         if self.calls == 30:
             segfault()
@@ -125,7 +120,7 @@ class Spoiled(Good):
 
     spoiled = False
 
-    def misbehave(self, array: Bits) -> None:
+    def misbehave(self, array):
         if self.spoiled and array.ndim == 1 and array.size > 9:
             os._exit(9)
         self.spoiled = self.spoiled or array.ndim == 4
@@ -134,43 +129,43 @@ class Spoiled(Good):
 class Telling(Good):
     """Writes down state inherited from the parent process, and a note at process exit."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         tell(f"{'convcheck.cli.run' in sys.modules} {sys.argv} {os.getpgrp() == os.getpid()}")
         atexit.register(tell, "ends")
 
 
-def tell(line: str) -> None:
+def tell(line):
     with open(os.environ["CONVCHECK_TEST_TOLD"], "a") as lines:
         lines.write(f"{line}\n")
 
 
 class SupportDies(Good):
-    def support(self, case: Case) -> Declined | None:
+    def support(self, case):
         segfault()
-        return None
+        return
 
 
 # The adapter's own faults
 
 
 class Raises(Good):
-    def misbehave(self, array: Bits) -> None:
+    def misbehave(self, array):
         if BAD in array:
             raise ValueError("a fault of the adapter")
 
 
 class CannotOpen(Good):
-    def __init__(self) -> None:
+    def __init__(self):
         raise OSError("libruntime.so: not found")
 
 
 class SlowToOpen(Good):
-    def __init__(self) -> None:
+    def __init__(self):
         time.sleep(30)
 
 
 class DiesOnOpening(Good):
-    def __init__(self) -> None:
+    def __init__(self):
         segfault()
 
 
@@ -195,12 +190,12 @@ DeclinesLater = replies(lambda case, a: Declined("changed my mind") if a.ndim ==
 
 
 class DeclinesCase(Good):
-    def support(self, case: Case) -> Declined | None:
+    def support(self, case):
         return Declined("cannot ask that", missing=True)
 
 
 class Noisy(Good):
-    def misbehave(self, array: Bits) -> None:
+    def misbehave(self, array):
         print("noise on stdout", flush=True)
         os.write(1, b"noise on file 1\n")
         os.write(2, b"noise on file 2\n")
@@ -209,7 +204,7 @@ class Noisy(Good):
 # Kernels that are wrong in some placements only
 
 
-def spoiled(array: Bits, first: int) -> Bits:
+def spoiled(array, first):
     """Flip the lowest bit behind the first elements."""
     array.reshape(-1)[first:] ^= 1
     return array
@@ -225,7 +220,7 @@ ScalarWrong = changes(lambda array: np.asarray(array ^ 1) if array.ndim == 0 els
 # Other conversions, wrong for some inputs only
 
 
-def twice_in_vectors(case: Case, array: Bits) -> Answer:
+def twice_in_vectors(case, array):
     """Round float64 to float16 twice, through float32, in whole vectors of 8."""
     x = array.reshape(-1).view(np.float64)
     whole = len(x) // 8 * 8
@@ -239,12 +234,12 @@ def twice_in_vectors(case: Case, array: Bits) -> Answer:
 UNASKED = 2**31
 
 
-def through_int32(case: Case, array: Bits) -> Answer:
+def through_int32(case, array):
     low = array & np.uint64(2**32 - 1)
     return Outputs((((low != 0) & (low != UNASKED)).astype(np.uint8),), ("bool",))
 
 
-def through_int32_raises(case: Case, array: Bits) -> Answer:
+def through_int32_raises(case, array):
     if UNASKED in array:
         raise RuntimeError("not this one")
     return through_int32(case, array)

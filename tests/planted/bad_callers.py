@@ -2,14 +2,11 @@
 
 import os
 import time
-from collections.abc import Callable, Sequence
 
 import numpy as np
 from planted.bad_backends import abort, segfault
 
-from convcheck.backends.protocol import Answer, Declined, Outputs, Oversized, Refused
-from convcheck.numerics.number import Bits
-from convcheck.rules.model import Case
+from convcheck.backends.protocol import Declined, Outputs, Oversized, Refused
 
 BAD = 7  # the length on which most of them misbehave
 
@@ -20,36 +17,34 @@ class Good:
     name = "planted"
     version = "1"
 
-    def support(self, case: Case) -> Declined | None:
+    def support(self, case):
         return None
 
-    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+    def answer(self, case, inputs):
         length = int(inputs[0][()])
         numbers = np.arange(length, dtype=np.uint8)
         return self.bad(numbers) if self.is_bad(length) else self.good(numbers)
 
-    def is_bad(self, length: int) -> bool:
+    def is_bad(self, length):
         return length == BAD
 
-    def good(self, numbers: Bits) -> Answer:
+    def good(self, numbers):
         return given(numbers)
 
-    def bad(self, numbers: Bits) -> Answer:
+    def bad(self, numbers):
         return self.good(numbers)
 
 
-def given(*arrays: object) -> Answer:
+def given(*arrays):
     return Outputs(arrays, ("int8",) * len(arrays))
 
 
-def on(
-    bad: Callable[[Bits], object], is_bad: Callable[[int], bool] = lambda length: length == BAD
-) -> type[Good]:
+def on(bad, is_bad=lambda length: length == BAD):
     class Bad(Good):
-        def is_bad(self, length: int) -> bool:
+        def is_bad(self, length):
             return is_bad(length)
 
-        def bad(self, numbers: Bits) -> Answer:
+        def bad(self, numbers):
             return bad(numbers)
 
     return Bad
@@ -67,20 +62,20 @@ HangsAlways = on(lambda numbers: time.sleep(600), lambda length: True)
 
 
 class DiesThenDeclines(on(lambda numbers: segfault(), lambda length: length == 0)):
-    def good(self, numbers: Bits) -> Answer:
+    def good(self, numbers):
         return Declined("no kernel", missing=True)
 
 
 class AfterManyCalls(Segfault):
     calls = 0
 
-    def is_bad(self, length: int) -> bool:
+    def is_bad(self, length):
         self.calls += 1
         return self.calls == 10
 
 
 class Raises(Good):
-    def bad(self, numbers: Bits) -> Answer:
+    def bad(self, numbers):
         raise ValueError("a fault of the adapter")
 
 
@@ -109,7 +104,7 @@ DeclinesLater = on(lambda numbers: Declined("no seven"))
 
 
 class Scribbles(Good):
-    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+    def answer(self, case, inputs):
         answer = super().answer(case, inputs)
         inputs[0][()] = 99
         return answer

@@ -19,7 +19,6 @@ from convcheck.judge.result import FAILURES
 from convcheck.numerics.number import Bits
 from convcheck.rules.model import Case
 from convcheck.semantics.expected import EXACT, REFUSED
-from convcheck.vectors.model import CallSet
 
 Kernel = Callable[[Case, Sequence[Bits]], Answer | None]  # None without an answer
 Floats = NDArray[np.float32]
@@ -33,7 +32,7 @@ class Operator:
     wrong: dict[str, Kernel]
 
 
-def given(kernel: Kernel, calls: CallSet) -> list[Answer | None]:
+def given(kernel, calls):
     pairs = zip(calls.calls, calls.expected, strict=True)
     return [
         kernel(calls.case, call) if due.readings[0].pattern in (EXACT, REFUSED) else None
@@ -41,12 +40,12 @@ def given(kernel: Kernel, calls: CallSet) -> list[Answer | None]:
     ]
 
 
-def wrong_in(calls: CallSet, answers: Sequence[Answer | None]) -> int:
+def wrong_in(calls, answers):
     groups = judge(calls, answered_calls(answers)).groups
     return sum(group.count for group in groups if group.verdict in FAILURES)
 
 
-def _one(case: Case, codes: object) -> Outputs:
+def _one(case, codes):
     [output] = case.outputs
     return Outputs((np.asarray(codes, output.format.storage),), (output.name,))
 
@@ -54,7 +53,7 @@ def _one(case: Case, codes: object) -> Outputs:
 # Sequences ----------------------------------------------------------------------------------------
 
 
-def _sequence(bug: range_bugs.Bug, case: Case, call: Sequence[Bits]) -> Answer | None:
+def _sequence(bug, case, call):
     types = tuple(t.name for t in case.inputs)
     try:
         asked = range_bugs.question(types, case.outputs[0].name, tuple(int(t) for t in call))
@@ -79,11 +78,11 @@ RANGE = Operator(
 # Quantisation -------------------------------------------------------------------------------------
 
 
-def by_way(way: quantize_bugs.Way) -> Kernel:
+def by_way(way):
     return lambda case, call: _one(case, quantize_bugs.answer(way, case, call))
 
 
-def _quantising(op: str, *cases: str) -> Operator:
+def _quantising(op, *cases):
     bugs = (bug for bug in quantize_bugs.BUGS if f"onnx.{op}" in bug.ops)
     return Operator(
         tuple(f"onnx.{op}-{case}" for case in cases),
@@ -117,35 +116,33 @@ _NARROW = {"f8e4m3": (float8_e4m3fn, 448), "f8e5m2": (float8_e5m2, 57344)}
 _OTHER = {"f8e4m3": "f8e5m2", "f8e5m2": "f8e4m3"}
 
 
-def emulated(x: Floats, to: str) -> Floats:
+def emulated(x, to):
     kind, most = _NARROW[to]
-    found: Floats = np.clip(x, -most, most).astype(kind).astype(F32)
-    return found
+    return np.clip(x, -most, most).astype(kind).astype(F32)
 
 
-def flushed(x: Floats, to: str) -> Floats:
+def flushed(x, to):
     least = 2.0 ** (-6 if to == "f8e4m3" else -14)
     return np.where(np.abs(x) < least, np.copysign(F32(0), x), x)
 
 
-def truncated(x: Floats, to: str) -> Floats:
+def truncated(x, to):
     kind, _ = _NARROW[to]
     near = emulated(x, to)
     codes = near.astype(kind).view(np.uint8)
     less = (codes - (np.abs(near) > np.abs(x))).astype(np.uint8)
-    found: Floats = less.view(kind).astype(F32)
-    return found
+    return less.view(kind).astype(F32)
 
 
-def first_only(tensor: Floats) -> Floats:
+def first_only(tensor):
     return tensor.reshape(-1)[:1]
 
 
-def next_channel(tensor: Floats) -> Floats:
+def next_channel(tensor):
     return np.roll(tensor.reshape(-1), 1).reshape(tensor.shape)
 
 
-def tail_as_it_was(output: Floats, data: Floats) -> Floats:
+def tail_as_it_was(output, data):
     whole = data.size // 8 * 8
     both = np.concatenate([output.reshape(-1)[:whole], data.reshape(-1)[whole:]])
     return both.reshape(data.shape)
@@ -160,7 +157,7 @@ class Way:
     last: Callable[[Floats, Floats], Floats] = lambda output, data: output
 
 
-def _there_and_back(way: Way, case: Case, call: Sequence[Bits]) -> Answer:
+def _there_and_back(way, case, call):
     data, *others = (tensor.view(F32) for tensor in call)
     scale, shift = map(way.tensors, others)
     with np.errstate(all="ignore"):
@@ -202,7 +199,7 @@ _FLAGS = ("promote_unsafe", "pytorch_scalar_promotion", "u64_integer_promotion_t
 _WIDER = {"int8": "int16", "int16": "int32", "int32": "int64", "float16": "float32"}
 
 
-def question(case: Case) -> promotion.Question:
+def question(case):
     unsafe, scalars, target = (str(dict(case.attributes)[flag]) for flag in _FLAGS)
     names = {t.name_in("openvino"): name for name, t in CATALOG.types.types.items()}
     names["default"] = "float32"  # "by default set to f32"
@@ -213,19 +210,19 @@ def question(case: Case) -> promotion.Question:
     )
 
 
-def _type_of(asked: promotion.Question) -> str:
+def _type_of(asked):
     answers = promotion.answer(asked).answers
     return min(answers - {promotion.REFUSED}, default=promotion.REFUSED)
 
 
-def _to(case: Case, call: Sequence[Bits], name: str) -> Answer:
+def _to(case, call, name):
     if name == promotion.REFUSED:
         return Refused("unsafe")
     pairs = zip(case.inputs, call, strict=True)
     return Outputs(tuple(_converted(t.name, name, bits) for t, bits in pairs), (name, name))
 
 
-def _converted(source: str, target: str, bits: Bits) -> Bits:
+def _converted(source, target, bits):
     storage = CATALOG.types.types[target].format.storage
     if source in FLOATS and target not in FLOATS:
         return np.zeros(bits.shape, storage)
@@ -234,24 +231,24 @@ def _converted(source: str, target: str, bits: Bits) -> Bits:
     return np.array([words.get(str(c), c) for c in codes], storage).reshape(bits.shape)
 
 
-def _promoted(case: Case, call: Sequence[Bits]) -> Answer:
+def _promoted(case, call):
     return _to(case, call, _type_of(question(case)))
 
 
-def asked_as(change: Callable[[promotion.Question], promotion.Question]) -> Kernel:
+def asked_as(change):
     return lambda case, call: _to(case, call, _type_of(change(question(case))))
 
 
-def _of_type(change: Callable[[Case, str], str]) -> Kernel:
-    def kernel(case: Case, call: Sequence[Bits]) -> Answer:
+def _of_type(change):
+    def kernel(case, call):
         name = _type_of(question(case))
         return _to(case, call, name if name == promotion.REFUSED else change(case, name))
 
     return kernel
 
 
-def _with_outputs(change: Callable[[Case, Sequence[Bits], Outputs], Sequence[Bits]]) -> Kernel:
-    def kernel(case: Case, call: Sequence[Bits]) -> Answer:
+def _with_outputs(change):
+    def kernel(case, call):
         right = _promoted(case, call)
         if isinstance(right, Refused):
             return right
@@ -260,12 +257,12 @@ def _with_outputs(change: Callable[[Case, Sequence[Bits], Outputs], Sequence[Bit
     return kernel
 
 
-def _as_they_are(case: Case, call: Sequence[Bits], right: Outputs) -> list[Bits]:
+def _as_they_are(case, call, right):
     kinds = [array.dtype for array in right.arrays]
     return [bits.astype(kind) for bits, kind in zip(call, kinds, strict=True)]
 
 
-def _without_nan(case: Case, call: Sequence[Bits], right: Outputs) -> list[Bits]:
+def _without_nan(case, call, right):
     name = right.types[0]
     top = FLOATS[name].largest + 1 if name in FLOATS else None
     return [

@@ -1,27 +1,23 @@
 """A backend for each cause of the catalogue, and a case that shows it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 from catalogue import CATALOG, CORPUS, calls_asked, compiled
 
-from convcheck.backends.protocol import Answer, Declined, Outputs, Refused
+from convcheck.backends.protocol import Outputs, Refused
 from convcheck.causes.catalogue import causes_of
 from convcheck.judge.answers import ANSWERED, NOT_ASKED, REFUSED, Answers
 from convcheck.numerics.number import Bits
 from convcheck.records import replace
-from convcheck.rules.causes import Cause
 from convcheck.rules.find import find_case
 from convcheck.rules.load import Catalog
-from convcheck.rules.model import Case
 from convcheck.semantics.answers_at import points_of
 from convcheck.semantics.body import wrong_calls
 from convcheck.semantics.compile import compile_wrong, readings_at
-from convcheck.semantics.expected import DEADLY, UNDEFINED, CallReading
+from convcheck.semantics.expected import DEADLY, UNDEFINED
 from convcheck.semantics.expected import REFUSED as TO_REFUSE
-from convcheck.vectors.model import CallSet, VectorSet
 
 Convert = Callable[[Bits], Bits]
 EVERY = causes_of(CATALOG)
@@ -101,7 +97,7 @@ _ONE_OF = (
 )  # fmt: skip
 
 
-def may_show(name: str) -> list[str]:
+def may_show(name):
     return [_SHOWN_BY.get(name, WIDE), TO_INTEGER, *_ONE_OF]
 
 
@@ -114,30 +110,30 @@ causes:
 """
 
 
-def with_causes(folder: Path, text: str) -> Catalog:
+def with_causes(folder, text):
     (folder / "causes").mkdir(exist_ok=True)
     (folder / "causes" / "own.yaml").write_text(text)
     return Catalog(CATALOG.types, CATALOG.specs, folders=(folder,))
 
 
 @cache
-def case_of(name: str) -> Case:
+def case_of(name):
     return find_case(CATALOG, name, None, None, ())
 
 
 @cache
-def vectors_of(name: str) -> VectorSet:
+def vectors_of(name):
     return CORPUS.vectors(case_of(name))
 
 
-def calls_of(name: str) -> CallSet:
+def calls_of(name):
     return calls_asked(case_of(name))
 
 
 # A conversion of elements -------------------------------------------------------------------------
 
 
-def decides(name: str, cause: Cause) -> bool:
+def decides(name, cause):
     case, vectors = case_of(name), vectors_of(name)
     if not cause.applies_to(case):
         return False
@@ -149,7 +145,7 @@ def decides(name: str, cause: Cause) -> bool:
     return not ((given.patterns == UNDEFINED) & ~free).any()
 
 
-def caused(vectors: VectorSet, *causes: Cause) -> Answers:
+def caused(vectors, *causes):
     case = vectors.case
     program = compile_wrong(CATALOG.specs[case.spec], case, causes) if causes else compiled(case)
     reading = readings_at(program, points_of(case, vectors.inputs[0]))[0]
@@ -158,11 +154,11 @@ def caused(vectors: VectorSet, *causes: Cause) -> Answers:
     return Answers(reading.codes, np.where(refused, REFUSED, ANSWERED).astype(np.uint8), messages)
 
 
-def answering(vectors: VectorSet, codes: Bits) -> Answers:
+def answering(vectors, codes):
     return Answers(codes, np.full(len(codes), ANSWERED, np.uint8), {})
 
 
-def converting(case: Case, *names: str) -> Convert:
+def converting(case, *names):
     causes = [CAUSES[name] for name in names]
     program = compile_wrong(CATALOG.specs[case.spec], case, causes) if causes else compiled(case)
     return lambda codes: readings_at(program, points_of(case, codes))[0].codes
@@ -171,14 +167,14 @@ def converting(case: Case, *names: str) -> Convert:
 # Whole calls --------------------------------------------------------------------------------------
 
 
-def answered_calls(given: Sequence[Answer | None]) -> Answers:
+def answered_calls(given):
     got = np.array([one if isinstance(one, Outputs) else None for one in given], object)
     kinds = {type(None): NOT_ASKED, Refused: REFUSED}
     state = np.array([kinds.get(type(one), ANSWERED) for one in given], np.uint8)
     return Answers(got, state, dict.fromkeys(np.flatnonzero(state == REFUSED).tolist(), "no"))
 
 
-def as_answer(given: CallReading | None) -> Answer | None:
+def as_answer(given):
     if given is None or given is DEADLY:
         return None
     if given.pattern == TO_REFUSE:
@@ -192,13 +188,13 @@ class Planted:
 
     name, version = "planted", "1"
 
-    def __init__(self, *causes: Cause) -> None:
+    def __init__(self, *causes):
         self.causes = causes
 
-    def support(self, case: Case) -> Declined | None:
+    def support(self, case):
         return None
 
-    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+    def answer(self, case, inputs):
         spec = CATALOG.specs[case.spec]
         if spec.body.whole_calls:
             edits = wrong_calls(spec, case, [tuple(inputs)])

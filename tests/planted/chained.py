@@ -1,22 +1,20 @@
 """Backends that take chains as graphs: one makes every cast, others remove some."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import pairwise
 
-from convcheck.backends.protocol import Answer, Outputs
+from convcheck.backends.protocol import Outputs
 from convcheck.backends.reference import Reference
-from convcheck.numerics.number import Bits
 from convcheck.rules.cases import fixed_tensors, make_case
-from convcheck.rules.model import Case
 
 
 class Faithful(Reference):
     options: Mapping[str, tuple[str, ...]] = {"optimisation": ("off", "all")}
     graphs = ("optimisation",)
 
-    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+    def answer(self, case, inputs):
         for hop in self.kept(case):
             fixed = fixed_tensors(hop) if case.hops else []
             found = super().answer(hop.call, [*inputs, *fixed])
@@ -25,14 +23,14 @@ class Faithful(Reference):
             inputs = found.arrays
         return Outputs((inputs[0],), tuple(t.name for t in case.outputs))
 
-    def kept(self, case: Case) -> tuple[Case, ...]:
+    def kept(self, case):
         return case.hops or (case,)
 
 
 class Fuses(Faithful):
     """An optimiser that removes hidden middles."""
 
-    def kept(self, case: Case) -> tuple[Case, ...]:
+    def kept(self, case):
         setting = dict(case.setting)
         if (setting.get("optimisation"), setting.get("middle")) != ("all", "hidden"):
             return super().kept(case)
@@ -43,7 +41,7 @@ class Fuses(Faithful):
 class FusesWrongly(Fuses):
     alone = 1
 
-    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+    def answer(self, case, inputs):
         found = super().answer(case, inputs)
         types = [t.name for cast in self.kept(case) for t in (*cast.inputs, *cast.outputs)]
         if types != ["uint8", "int16"] or not isinstance(found, Outputs):
@@ -56,7 +54,7 @@ class FusesOtherwise(FusesWrongly):
 
 
 class Drops(Faithful):
-    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+    def answer(self, case, inputs):
         if case.hops and dict(case.setting)["optimisation"] == "all":
             return Outputs((inputs[0],), tuple(t.name for t in case.outputs))
         return super().answer(case, inputs)
@@ -65,7 +63,7 @@ class Drops(Faithful):
 class Misrounds(Faithful):
     """One wrong kernel: it flips the lowest bit of each float32."""
 
-    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+    def answer(self, case, inputs):
         found = super().answer(case, inputs)
         if not isinstance(found, Outputs) or found.types != ("float32",):
             return found
@@ -73,17 +71,17 @@ class Misrounds(Faithful):
 
 
 class Misfolds(Misrounds):
-    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+    def answer(self, case, inputs):
         if ("input", "constant") in case.setting:
             return super().answer(case, inputs)
         return Faithful.answer(self, case, inputs)
 
 
 class Adds(Faithful):
-    def kept(self, case: Case) -> tuple[Case, ...]:
+    def kept(self, case):
         return tuple(one for hop in super().kept(case) for one in self._more(hop, case))
 
-    def _more(self, hop: Case, case: Case) -> tuple[Case, ...]:
+    def _more(self, hop, case):
         if not case.hops or hop.inputs[0].name != "float32":
             return (hop,)
         spec, half = self._catalog.specs[case.spec], self._catalog.types.types["float16"]
@@ -91,7 +89,7 @@ class Adds(Faithful):
 
 
 class Reorders(Faithful):
-    def kept(self, case: Case) -> tuple[Case, ...]:
+    def kept(self, case):
         if len(case.hops) != 3:
             return super().kept(case)
         spec, (a, b) = self._catalog.specs[case.spec], (hop.outputs[0] for hop in case.hops[:2])
@@ -102,7 +100,7 @@ class Reorders(Faithful):
 class Dies(Faithful):
     """Crashes on graphs with int8 as a middle, but not on their casts."""
 
-    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+    def answer(self, case, inputs):
         if any(hop.outputs[0].name == "int8" for hop in case.hops[:-1]):
             os._exit(3)
         return super().answer(case, inputs)

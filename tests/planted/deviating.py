@@ -2,24 +2,19 @@
 
 import os
 import time
-from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from convcheck.backends.protocol import Answer, Declined, Outputs, Refused
+from convcheck.backends.protocol import Declined, Outputs, Refused
 from convcheck.backends.reference import Reference
-from convcheck.numerics.number import Bits
 from convcheck.records import replace
-from convcheck.rules.load import Catalog
-from convcheck.rules.model import Case
 
-Inputs = Sequence[Bits]
 LONG = 600.0
 
 
-def edited(edit: Callable[[Case, Inputs, Outputs], Sequence[Bits]]) -> type[Reference]:
+def edited(edit):
     class Edited(Reference):
-        def answer(self, case: Case, inputs: Inputs) -> Answer:
+        def answer(self, case, inputs):
             right = super().answer(case, inputs)
             if not isinstance(right, Outputs):
                 return right
@@ -28,20 +23,20 @@ def edited(edit: Callable[[Case, Inputs, Outputs], Sequence[Bits]]) -> type[Refe
     return Edited
 
 
-def asked_as(change: Callable[[Catalog, Case, Inputs], tuple[Case, Inputs]]) -> type[Reference]:
+def asked_as(change):
     class AskedAs(Reference):
-        def __init__(self) -> None:
+        def __init__(self):
             super().__init__()  # with all specs, not only those of the run
 
-        def answer(self, case: Case, inputs: Inputs) -> Answer:
+        def answer(self, case, inputs):
             return super().answer(*change(self._catalog, case, inputs))
 
     return AskedAs
 
 
-def raises(error: Exception, where: Callable[[Inputs], bool], deviating: type) -> type[Reference]:
+def raises(error, where, deviating):
     class Raises(deviating):
-        def answer(self, case: Case, inputs: Inputs) -> Answer:
+        def answer(self, case, inputs):
             if where(inputs):
                 raise error
             return super().answer(case, inputs)
@@ -49,7 +44,7 @@ def raises(error: Exception, where: Callable[[Inputs], bool], deviating: type) -
     return Raises
 
 
-def with_attributes(case: Case, value: Callable[[str, object], object]) -> Case:
+def with_attributes(case, value):
     return replace(case, attributes=tuple((name, value(name, v)) for name, v in case.attributes))
 
 
@@ -72,7 +67,7 @@ One = raises(OverflowError(), lambda inputs: bool((inputs[0] == 1).any()), Three
 # Attributes, types and versions
 
 
-def two_faults(catalog: Catalog, case: Case, inputs: Inputs) -> tuple[Case, Inputs]:
+def two_faults(catalog, case, inputs):
     """To float8e8m0: round int32 to float32 first, and ignore round_mode for int8."""
     source = case.inputs[0].name
     if source == "int32":
@@ -84,7 +79,7 @@ def two_faults(catalog: Catalog, case: Case, inputs: Inputs) -> tuple[Case, Inpu
     return case, inputs
 
 
-def as_cast_23(catalog: Catalog, case: Case, inputs: Inputs) -> tuple[Case, Inputs]:
+def as_cast_23(catalog, case, inputs):
     known = {attribute.name for attribute in catalog.specs["onnx.Cast-23"].attributes}
     attributes = tuple((name, value) for name, value in case.attributes if name in known)
     return replace(case, spec="onnx.Cast-23", attributes=attributes), inputs
@@ -98,11 +93,11 @@ AttributeIgnored = asked_as(lambda _, case, inputs: (with_attributes(case, lambd
 class CoarseCache(Reference):
     """Caches by types, ignoring attributes."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__()
-        self.made: dict[object, Case] = {}
+        self.made = {}
 
-    def answer(self, case: Case, inputs: Inputs) -> Answer:
+    def answer(self, case, inputs):
         made = self.made.setdefault((case.spec, case.inputs, case.outputs), case)
         return super().answer(made, inputs)
 
@@ -116,7 +111,7 @@ class Diary(Reference):
     name, version = "diary", "1"
     last, count = "", 0
 
-    def answer(self, case: Case, inputs: Inputs) -> Answer:
+    def answer(self, case, inputs):
         if case.id != self.last:
             self.last = case.id
             with open(os.environ["DIARY"], "a", encoding="utf-8") as file:
@@ -128,13 +123,13 @@ class Diary(Reference):
 
 
 class Slow(Reference):
-    def support(self, case: Case) -> Declined | None:
+    def support(self, case):
         time.sleep(0.3 if case.outputs[0].name == "int32" else 0)
         return super().support(case)
 
 
 class Declining(Reference):
-    def support(self, case: Case) -> Declined:
+    def support(self, case):
         return Declined("no kernel", missing=True)
 
 
@@ -145,5 +140,5 @@ SAID = "::error::it\n::error::said\r\n##[error]so \x1b[31mloudly\u202e ##vso[tas
 class Shouting(Reference):
     name, version = SAID, f"1\n{SAID}"
 
-    def answer(self, case: Case, inputs: Inputs) -> Answer:
+    def answer(self, case, inputs):
         return Refused(SAID)

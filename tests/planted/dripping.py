@@ -9,7 +9,7 @@ PAUSE = 0.004
 SIZES = {"float16": 2, "float32": 4, "float64": 8}
 
 
-def main() -> None:
+def main():
     for line in sys.stdin.buffer:
         asked = json.loads(line)
         if "hello" in asked:
@@ -22,7 +22,7 @@ def main() -> None:
         drip(json.dumps({"run": asked["run"], "outputs": [output]}).encode() + b"\n" + bytes(size))
 
 
-def drip(answer: bytes) -> None:
+def drip(answer):
     for byte in answer:
         sys.stdout.buffer.write(bytes([byte]))
         sys.stdout.buffer.flush()

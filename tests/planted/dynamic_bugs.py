@@ -6,35 +6,32 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from convcheck.numerics.number import Bits
-
 F = np.float32
 Floats = NDArray[np.float32]
 Number = np.float32
 
 
-def adjusted(x: Floats) -> tuple[Number, Number]:
+def adjusted(x):
     return min(x.min(), F(0)), max(x.max(), F(0))
 
 
-def by_division(x: Floats, scale: Number) -> Floats:
+def by_division(x, scale):
     return x / scale
 
 
-def of_range(low: Number, high: Number) -> Number:
+def of_range(low, high):
     return F(high - low) / F(255)
 
 
-def to_even(x: Floats) -> Floats:
+def to_even(x):
     return np.rint(x)
 
 
-def away(x: Floats) -> Floats:
-    found: Floats = np.trunc(x + np.copysign(F(0.5), x))
-    return found
+def away(x):
+    return np.trunc(x + np.copysign(F(0.5), x))
 
 
-def from_low(low: Number, scale: Number) -> Number:
+def from_low(low, scale):
     return F(0) - low / scale
 
 
@@ -54,7 +51,7 @@ class Dynamic:
     #: The zero point is one of -128 to 127, as for int8.
     signed: bool = False
 
-    def answer(self, codes: Bits) -> tuple[Bits, Bits, Bits]:
+    def answer(self, codes):
         with np.errstate(all="ignore"):
             x = codes.view(np.float32)
             low, high = self.ends(x.reshape(-1))
@@ -68,7 +65,7 @@ class Dynamic:
             return _bytes(y), np.array(scale).view(np.uint32), _bytes(np.array(zero))
 
 
-def _bytes(x: Floats) -> Bits:
+def _bytes(x):
     return np.nan_to_num(x).astype(np.int64).astype(np.uint8)
 
 

@@ -1,7 +1,5 @@
 """Specs of own formats: one of 19 bits, swept in two spans of four chunks, and ue5m3."""
 
-from pathlib import Path
-
 from specs import head
 
 TYPES = """\
@@ -53,7 +51,7 @@ rules:
 )
 
 
-def in_folder(folder: Path, types: str = TYPES, spec: str = SPEC) -> Path:
+def in_folder(folder, types=TYPES, spec=SPEC):
     (folder / "dtypes.yaml").write_text(types)
     (folder / "acme.yaml").write_text(spec)
     return folder

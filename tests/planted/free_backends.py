@@ -2,19 +2,16 @@
 
 import os
 import signal
-from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 import numpy as np
 from catalogue import compiled
 from oracle import decode
 
-from convcheck.backends.protocol import Answer, Declined, Outputs, Refused
+from convcheck.backends.protocol import Declined, Outputs, Refused
 from convcheck.backends.reference import Reference
 from convcheck.errors import UnavailableError
 from convcheck.numerics.format import Int
-from convcheck.numerics.number import Bits
-from convcheck.rules.model import Case
 from convcheck.semantics.answers_at import run_program
 
 Number = Fraction | str
@@ -26,7 +23,7 @@ class Free(Reference):
     name = "free"
     version = "1"
 
-    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+    def answer(self, case, inputs):
         answer = super().answer(case, inputs)
         target = case.outputs[0].format
         if not isinstance(answer, Outputs) or not isinstance(target, Int):
@@ -38,26 +35,26 @@ class Free(Reference):
                 codes[i] = self.beyond(x, target.bits, target.signed) % (1 << target.bits)
         return Outputs((codes.reshape(answer.arrays[0].shape),), answer.types)
 
-    def beyond(self, x: Number, bits: int, signed: bool) -> int:
+    def beyond(self, x, bits, signed):
         return 0
 
 
-def free(beyond: Callable[[Number, int, bool], int]) -> type[Free]:
+def free(beyond):
     class Freely(Free):
-        def beyond(self, x: Number, bits: int, signed: bool) -> int:
+        def beyond(self, x, bits, signed):
             return beyond(x, bits, signed)
 
     return Freely
 
 
-def clamped(x: Number, bits: int, signed: bool) -> int:
+def clamped(x, bits, signed):
     top, bottom = (1 << (bits - signed)) - 1, -(1 << (bits - 1)) if signed else 0
     if isinstance(x, str):
         return {"inf": top, "-inf": bottom}.get(x, 0)
     return top if x > 0 else bottom
 
 
-def x86(x: Number, bits: int, signed: bool) -> int:
+def x86(x, bits, signed):
     held = not isinstance(x, str) and -(1 << 31) <= int(x) < 1 << 31
     return int(x) if held else -(1 << 31)
 
@@ -68,7 +65,7 @@ Lawless = free(lambda x, bits, signed: 3 if isinstance(x, str) else int(abs(x)) 
 
 
 class Refusing(X86):
-    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+    def answer(self, case, inputs):
         values = [decode(case.inputs[0].name, code) for code in inputs[0].reshape(-1).tolist()]
         if any(isinstance(x, str) and x != "-0" for x in values):
             return Refused("not a finite number")
@@ -76,14 +73,14 @@ class Refusing(X86):
 
 
 class Deadly(X86):
-    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+    def answer(self, case, inputs):
         if any(decode(case.inputs[0].name, c) == "inf" for c in inputs[0].reshape(-1).tolist()):
             os.kill(os.getpid(), signal.SIGFPE)
         return super().answer(case, inputs)
 
 
 class Unable(X86):
-    def support(self, case: Case) -> Declined | None:
+    def support(self, case):
         name = case.outputs[0].name
         if name in ("int8", "int16"):
             return Declined(f"no {name} here", missing=name == "int8")
@@ -91,7 +88,7 @@ class Unable(X86):
 
 
 class Moody(X86):
-    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+    def answer(self, case, inputs):
         answer = super().answer(case, inputs)
         alone = inputs[0].size == 1 and decode(case.inputs[0].name, int(inputs[0].item())) == "nan"
         if isinstance(answer, Outputs) and alone:
@@ -102,12 +99,12 @@ class Moody(X86):
 class ByTheOther(Reference):
     name = "by the other"
 
-    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+    def answer(self, case, inputs):
         reading = run_program(compiled(case), case, inputs[0].reshape(-1)).readings[-1]
         codes = reading.codes.reshape(inputs[0].shape)
         return Outputs((codes,), tuple(t.name for t in case.outputs))
 
 
 class Absent(Reference):
-    def __init__(self) -> None:
+    def __init__(self):
         raise UnavailableError("no such runtime here", hint="install it")

@@ -3,14 +3,12 @@
 import os
 import signal
 import time
-from collections.abc import Callable, Mapping, Sequence
-from typing import ClassVar, Self
+from collections.abc import Mapping
+from typing import ClassVar
 
 import numpy as np
 
-from convcheck.backends.protocol import Answer, Declined, Outputs, Oversized, Refused
-from convcheck.numerics.number import Bits
-from convcheck.rules.model import Case
+from convcheck.backends.protocol import Answer, Outputs, Oversized, Refused
 
 
 class Steady:
@@ -22,41 +20,39 @@ class Steady:
     # what some count or keep of earlier calls
     calls, before, state = 0, 0, 1
 
-    def __init__(self, choice: Mapping[str, str] | None = None) -> None:
+    def __init__(self, choice=None):
         self.choice = {name: values[0] for name, values in self.options.items()}
         self.choice.update(choice or {})
 
-    def configured(self, choice: Mapping[str, str]) -> Self:
+    def configured(self, choice):
         return type(self)({**self.choice, **choice})
 
-    def support(self, case: Case) -> Declined | None:
+    def support(self, case):
         return None
 
-    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+    def answer(self, case, inputs):
         codes = inputs[0].copy()
         self.spoil(codes.reshape(-1), inputs[0])
         return Outputs((codes,), (case.outputs[0].name,))
 
-    def spoil(self, codes: Bits, given: Bits) -> None:
+    def spoil(self, codes, given):
         """Change the answer, of shape (n,), in place."""
 
 
-def spoiling(
-    spoil: Callable[[Steady, Bits, Bits], object], of: type[Steady] = Steady
-) -> type[Steady]:
+def spoiling(spoil, of=Steady):
     class Spoiling(of):
-        def spoil(self, codes: Bits, given: Bits) -> None:
+        def spoil(self, codes, given):
             spoil(self, codes, given)
 
     return Spoiling
 
 
-def change(codes: Bits, where: object, to: object = None) -> None:
+def change(codes, where, to=None):
     """Put a code there, or flip the lowest bits."""
     codes[where] = codes[where] ^ 1 if to is None else to
 
 
-def is_slice(given: Bits, of_more: int) -> bool:
+def is_slice(given, of_more):
     return given.base is not None and given.base.size == given.size + of_more
 
 
@@ -71,7 +67,7 @@ ByAlignment = spoiling(lambda _, codes, given: is_slice(given, 3) and change(cod
 class UndefinedByPlace(Steady):
     """Returns codes from 100 on in vectors of eight, and 0 in the tail."""
 
-    def spoil(self, codes: Bits, given: Bits) -> None:
+    def spoil(self, codes, given):
         tail = codes[len(codes) // 8 * 8 :]
         tail[tail >= 100] = 0
 
@@ -79,14 +75,14 @@ class UndefinedByPlace(Steady):
 class ByThreads(Steady):
     """Wrong at the start of the second thread's part of a large tensor."""
 
-    def spoil(self, codes: Bits, given: Bits) -> None:
+    def spoil(self, codes, given):
         threads = int(self.choice["threads"])
         if threads > 1 and len(codes) > 1 << 16:
             codes[len(codes) // threads] ^= 1
 
 
 class ByLuck(Steady):
-    def spoil(self, codes: Bits, given: Bits) -> None:
+    def spoil(self, codes, given):
         if (codes == 9).any():
             self.calls += 1
             if self.calls % 2:
@@ -96,7 +92,7 @@ class ByLuck(Steady):
 class ByChance(Steady):
     """Wrong in one element of one call in 16, at random."""
 
-    def spoil(self, codes: Bits, given: Bits) -> None:
+    def spoil(self, codes, given):
         self.state = self.state * 48271 % 2147483647
         if self.state % 16 == 0 and len(codes):
             codes[self.state % len(codes)] ^= 1
@@ -105,14 +101,14 @@ class ByChance(Steady):
 class LuckInPieces(Steady):
     """Wrong in the first element of its first call of 33."""
 
-    def spoil(self, codes: Bits, given: Bits) -> None:
+    def spoil(self, codes, given):
         if len(codes) == 33 and not self.calls:
             codes[0] ^= 1
             self.calls = 1
 
 
 class RefusesPieces(Steady):
-    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+    def answer(self, case, inputs):
         if inputs[0].size == 33:
             return Refused("thirty-three of them")
         return super().answer(case, inputs)
@@ -121,7 +117,7 @@ class RefusesPieces(Steady):
 class Slow(Steady):
     longest = 0
 
-    def spoil(self, codes: Bits, given: Bits) -> None:
+    def spoil(self, codes, given):
         type(self).longest = max(self.longest, len(codes))
         time.sleep(len(codes) * 1e-4)
 
@@ -130,10 +126,10 @@ class Spoils(Steady):
     """Asks for replacement, and is wrong from its fourth call on."""
 
     @property
-    def broken(self) -> bool:
+    def broken(self):
         return self.calls > 3
 
-    def spoil(self, codes: Bits, given: Bits) -> None:
+    def spoil(self, codes, given):
         self.calls += 1
         if self.calls > 4:
             codes ^= 1
@@ -142,12 +138,12 @@ class Spoils(Steady):
 # Whole calls: they count from 0, as bad_callers do
 
 
-def length(inputs: Sequence[Bits]) -> int:
+def length(inputs):
     return int(inputs[0].reshape(-1)[0])
 
 
 class SteadyCaller(Steady):
-    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+    def answer(self, case, inputs):
         numbers = np.arange(length(inputs), dtype=np.uint8)
         self.spoil(numbers, inputs[0])
         return Outputs((numbers,), ("int8",))
@@ -156,7 +152,7 @@ class SteadyCaller(Steady):
 class Leftover(SteadyCaller):
     """The third element is left over from the last, longer call."""
 
-    def spoil(self, codes: Bits, given: Bits) -> None:
+    def spoil(self, codes, given):
         if 3 < len(codes) < self.before:
             codes[2] = self.before
         self.before = len(codes)
@@ -165,7 +161,7 @@ class Leftover(SteadyCaller):
 class KeepsTheLast(SteadyCaller):
     last: Answer | None = None
 
-    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+    def answer(self, case, inputs):
         answer = super().answer(case, inputs)
         if length(inputs) == 5 and self.last is not None:
             return self.last
@@ -184,28 +180,28 @@ CallsByAlignment = spoiling(
 
 
 class RefusesOptimised(SteadyCaller):
-    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+    def answer(self, case, inputs):
         if self.choice["optimisation"] == "all" and length(inputs) == 4:
             return Refused("not four")
         return super().answer(case, inputs)
 
 
 class FirstOfAll(SteadyCaller):
-    def spoil(self, codes: Bits, given: Bits) -> None:
+    def spoil(self, codes, given):
         if not self.calls:
             codes[-1:] ^= 1
         self.calls = 1
 
 
 class CallsByLuck(SteadyCaller):
-    def spoil(self, codes: Bits, given: Bits) -> None:
+    def spoil(self, codes, given):
         self.calls += len(codes) > 5
         if self.calls % 2 and len(codes) > 5:
             codes[-1] ^= 1
 
 
 class CallsByChance(SteadyCaller):
-    def spoil(self, codes: Bits, given: Bits) -> None:
+    def spoil(self, codes, given):
         self.state = self.state * 48271 % 2147483647
         if self.state % 3 == 0 and len(codes):
             codes[-1] ^= self.state % 7 + 1
@@ -214,7 +210,7 @@ class CallsByChance(SteadyCaller):
 class RefusesAgain(SteadyCaller):
     again: Answer = Refused("once is enough")
 
-    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+    def answer(self, case, inputs):
         self.calls += length(inputs) == 3
         if self.calls > 1 and length(inputs) == 3:
             return self.again
@@ -230,9 +226,9 @@ class RefusesAlways(SteadyCaller):
 
     asked: ClassVar[list[int]] = []
 
-    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+    def answer(self, case, inputs):
         self.asked.append(length(inputs))
-        odd: dict[int, Answer] = {
+        odd = {
             3: Refused("not three"), 4: HugeAgain.again,
             5: Outputs((np.array([1], np.int8),), ("int8",)),
         }  # fmt: skip
@@ -248,7 +244,7 @@ class DiesAgain(SteadyCaller):
 
     deadly: tuple[int, ...] = (7,)
 
-    def spoil(self, codes: Bits, given: Bits) -> None:
+    def spoil(self, codes, given):
         if len(codes) in self.deadly and self.before > len(codes):
             os.kill(os.getpid(), signal.SIGSEGV)
             time.sleep(60)
@@ -260,7 +256,7 @@ class DiesOfTwoAgain(DiesAgain):
 
 
 class DiesOptimised(CallsByThreads):
-    def spoil(self, codes: Bits, given: Bits) -> None:
+    def spoil(self, codes, given):
         if self.choice["optimisation"] == "all" and len(codes) == 6:
             os.kill(os.getpid(), signal.SIGSEGV)
             time.sleep(60)

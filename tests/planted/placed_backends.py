@@ -1,23 +1,20 @@
 """Identities that are wrong in one placement only, for reduction to the smallest call."""
 
-from collections.abc import Callable
 from functools import partial
 
-from convcheck.backends.protocol import Answer, Declined, Outputs, Refused
-from convcheck.numerics.number import Bits
-from convcheck.rules.model import Case
+from convcheck.backends.protocol import Declined, Outputs, Refused
 from tests.planted.bad_backends import Good, changes, harms, replies, segfault, spoiled
 
 
-def wrong_where(wrong: Callable[[tuple[int, ...]], bool]) -> type[Good]:
+def wrong_where(wrong):
     return changes(lambda codes: spoiled(codes, codes.size - 1) if wrong(codes.shape) else codes)
 
 
-def by_columns(codes: Bits) -> Bits:
+def by_columns(codes):
     return codes.reshape(codes.shape[::-1]).T.copy() if codes.ndim == 2 else codes
 
 
-def reversed_in(rank: int) -> Callable[[Bits], Bits]:
+def reversed_in(rank):
     return lambda codes: codes.reshape(codes.shape[::-1]) if codes.ndim == rank else codes
 
 
@@ -34,7 +31,7 @@ Squeezed = changes(lambda codes: codes.squeeze() if codes.size > 1 else codes)
 LOOP, THREAD = 1024, 65_536
 
 
-def past_loop(case: Case, codes: Bits) -> Answer:
+def past_loop(case, codes):
     return Outputs((spoiled(codes, LOOP),), (case.outputs[0].name,))
 
 
@@ -53,7 +50,7 @@ LatestDies = replies(lambda case, a: segfault() if case.version == 21 else past_
 class After100(Good):
     calls = 0
 
-    def reply(self, case: Case, array: Bits) -> Answer:
+    def reply(self, case, array):
         self.calls += 1
         codes = spoiled(array, array.size - 1) if self.calls > 100 else array
         return Outputs((codes,), (case.outputs[0].name,))

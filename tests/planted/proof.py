@@ -1,21 +1,18 @@
 """Inputs that show a bug in any case that can, made without the edge vectors."""
 
 import zlib
-from collections.abc import Iterator
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
-from fractions import Fraction
 from functools import cache
 
 import numpy as np
 from catalogue import CATALOG, CORPUS, compiled
 
 from convcheck.numerics.codec import decode_magnitudes
-from convcheck.numerics.format import Float, Format, Int, Numeric, Text, text_of_format
-from convcheck.numerics.number import Bits, Numbers, normalised
+from convcheck.numerics.format import Float, Int, Text, text_of_format
+from convcheck.numerics.number import Numbers, normalised
 from convcheck.numerics.order import around, special_codes
 from convcheck.records import replace
 from convcheck.rules.cases import cases
-from convcheck.rules.model import Case
 from convcheck.semantics.evaluate import evaluate
 from convcheck.semantics.expected import REFUSED
 from convcheck.vectors.generate import form_decision
@@ -34,14 +31,14 @@ SPELLINGS = (
 
 
 @cache
-def all_cases(version: int) -> tuple[Case, ...]:
+def all_cases(version):
     spec = CATALOG.specs[f"onnx.Cast-{version}"]
     return tuple(
         case for case in cases(spec) if compiled(case).entries[0].steps[0].pattern != REFUSED
     )
 
 
-def most_cases() -> list[Case]:
+def most_cases():
     return [*all_cases(25), *(c for c in all_cases(28) if "float6e" in c.name)]
 
 
@@ -49,7 +46,7 @@ def most_cases() -> list[Case]:
 
 
 @cache
-def rich_inputs(source: Format, target: Format) -> Bits:
+def rich_inputs(source, target):
     pair = f"{text_of_format(source)} {text_of_format(target)}"
     rng = np.random.default_rng(zlib.crc32(pair.encode()))
     if isinstance(source, Text):
@@ -62,7 +59,7 @@ def rich_inputs(source: Format, target: Format) -> Bits:
     return np.unique(np.concatenate(parts))
 
 
-def _texts(target: Format, rng: np.random.Generator) -> Iterator[str]:
+def _texts(target, rng):
     """Return spellings, decimals of every size, integers, and neighbours of boundaries."""
     yield from SPELLINGS
     for exponent in range(-330, 330, 3):
@@ -79,14 +76,14 @@ def _texts(target: Format, rng: np.random.Generator) -> Iterator[str]:
             yield from _digits(finer.value(2 * target.max_magnitude + past))
 
 
-def _digits(value: Fraction) -> Iterator[str]:
+def _digits(value):
     """Return the twenty-digit decimals next to a value, or also next to one ulp more."""
     for sign, way in (("", ROUND_FLOOR), ("-", ROUND_FLOOR), ("", ROUND_CEILING)):
         context = Context(prec=20, rounding=way, Emax=9999, Emin=-9999)
         yield sign + str(context.divide(Decimal(value.numerator), Decimal(value.denominator)))
 
 
-def _random(source: Numeric, rng: np.random.Generator) -> Bits:
+def _random(source, rng):
     codes = rng.integers(0, 1 << source.bits, RANDOM, np.uint64)
     if isinstance(source, Int):
         codes >>= rng.integers(0, source.bits, RANDOM, np.uint64)
@@ -94,7 +91,7 @@ def _random(source: Numeric, rng: np.random.Generator) -> Bits:
     return codes.astype(source.storage)
 
 
-def _boundaries(source: Numeric, target: Format, rng: np.random.Generator) -> Iterator[Bits]:
+def _boundaries(source, target, rng):
     if isinstance(target, Float):
         yield around(source, decode_magnitudes(*_grid(target, rng)))
     elif isinstance(target, Int):
@@ -107,7 +104,7 @@ def _boundaries(source: Numeric, target: Format, rng: np.random.Generator) -> It
         yield around(source, Numbers(blank, blank.astype(bool), exponent, significand))
 
 
-def _grid(target: Float, rng: np.random.Generator) -> tuple[Float, Bits]:
+def _grid(target, rng):
     """Return boundaries: the format with one more mantissa bit."""
     finer = replace(target, mantissa=target.mantissa + 1, nan="none", infinity=False)
     past = (target.max_magnitude + 1) << 1
@@ -126,10 +123,10 @@ def _grid(target: Float, rng: np.random.Generator) -> tuple[Float, Bits]:
 
 
 @cache
-def edge(case: Case) -> VectorSet:
+def edge(case):
     return CORPUS.vectors(case)
 
 
-def only(case: Case, bits: Bits) -> VectorSet:
+def only(case, bits):
     spec = CATALOG.specs[case.spec]
     return VectorSet(case, (bits,), evaluate(spec, case, bits), "sampled", form_decision(spec))

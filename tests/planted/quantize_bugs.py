@@ -1,6 +1,6 @@
 """Planted bugs of x / scale and (x - zero point) * scale in numpy, exact or rounded once."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import NamedTuple
@@ -12,7 +12,7 @@ from oracle.formats import FLOATS, INTEGERS, WIDTHS, span
 from oracle.quantize import PRECISIONS
 
 from convcheck.numerics.number import Bits
-from convcheck.rules.model import Case, Value
+from convcheck.rules.model import Case
 
 Floats = NDArray[np.float64]
 
@@ -21,31 +21,29 @@ Floats = NDArray[np.float64]
 
 
 @cache
-def _table(name: str) -> Floats:
+def _table(name):
     words = (formats.decode(name, code) for code in range(2 ** WIDTHS[name]))
     return np.array([float(word) for word in words])
 
 
-def values(name: str, codes: Bits) -> Floats:
+def values(name, codes):
     """Decode codes. int32 and float32 fit float64."""
     if name == "float32":
         with np.errstate(invalid="ignore"):
             return codes.view(np.float32).astype(np.float64)
     if name == "int32":
         return codes.view(np.int32).astype(np.float64)
-    found: Floats = _table(name)[codes]
-    return found
+    return _table(name)[codes]
 
 
 @cache
-def _edges(name: str) -> Floats:
+def _edges(name):
     float_ = FLOATS[name]
     all_ = np.array([float(float_.magnitude(code)) for code in range(float_.largest + 2)])
-    found: Floats = (all_[1:] + all_[:-1]) / 2
-    return found
+    return (all_[1:] + all_[:-1]) / 2
 
 
-def magnitudes(name: str, x: Floats) -> NDArray[np.int64]:
+def magnitudes(name, x):
     """Return the codes of the nearest magnitudes, ties to even; beyond them one more."""
     size = np.abs(np.where(np.isnan(x), 0, x))
     low = np.searchsorted(_edges(name), size, "left")
@@ -53,7 +51,7 @@ def magnitudes(name: str, x: Floats) -> NDArray[np.int64]:
     return np.where(low % 2 == 0, low, high).astype(np.int64)
 
 
-def coded(name: str, x: Floats) -> Bits:
+def coded(name, x):
     if name == "float32":
         with np.errstate(over="ignore"):
             return x.astype(np.float32).view(np.uint32)
@@ -61,7 +59,7 @@ def coded(name: str, x: Floats) -> Bits:
     return np.where(np.isnan(x), FLOATS[name].largest + 2, codes).astype(np.uint16)
 
 
-def rounded(name: str, x: Floats) -> Floats:
+def rounded(name, x):
     return values(name, coded(name, x))
 
 
@@ -80,12 +78,12 @@ class Asked:
     target: str
 
     @property
-    def work(self) -> str:
+    def work(self):
         precision = self.case.attribute("precision")
         return PRECISIONS[int(precision)] if precision else "float32"
 
     @property
-    def whole(self) -> bool:
+    def whole(self):
         return self.target in INTEGERS
 
 
@@ -100,7 +98,7 @@ class Where(NamedTuple):
     block: int
 
 
-def met(tensor: Bits, at: Where) -> Bits:
+def met(tensor, at):
     """Return the index of the scale for each element of x."""
     if not tensor.ndim or not at.shape:
         return np.broadcast_to(tensor, at.shape)
@@ -111,32 +109,32 @@ def met(tensor: Bits, at: Where) -> Bits:
     return np.broadcast_to(tensor.reshape(lengths), at.shape)
 
 
-def first_only(tensor: Bits, at: Where) -> Bits:
+def first_only(tensor, at):
     return np.broadcast_to(tensor.reshape(-1)[:1].reshape(()), at.shape)
 
 
-def one_off(tensor: Bits, at: Where) -> Bits:
+def one_off(tensor, at):
     return met(np.roll(tensor, 1, at.axis if at.block else 0) if tensor.ndim else tensor, at)
 
 
-def last_axis(tensor: Bits, at: Where) -> Bits:
+def last_axis(tensor, at):
     return np.resize(tensor.reshape(-1), at.shape) if tensor.ndim == 1 else met(tensor, at)
 
 
-def axis_before(tensor: Bits, at: Where) -> Bits:
+def axis_before(tensor, at):
     if at.axis >= 0 or tensor.ndim != 1:
         return met(tensor, at)
     places = np.arange(at.shape[at.axis - 1]) % len(tensor)
     return met(tensor[places], at._replace(axis=at.axis - 1))
 
 
-def interleaved(tensor: Bits, at: Where) -> Bits:
+def interleaved(tensor, at):
     if not at.block:
         return met(tensor, at)
     return tensor.take(np.arange(at.shape[at.axis]) % tensor.shape[at.axis], at.axis)
 
 
-def last_block(tensor: Bits, at: Where) -> Bits:
+def last_block(tensor, at):
     if not at.block:
         return met(tensor, at)
     length = at.shape[at.axis]
@@ -144,7 +142,7 @@ def last_block(tensor: Bits, at: Where) -> Bits:
     return tensor.take(np.maximum(places, 0), at.axis)
 
 
-def per_axis(tensor: Bits, at: Where) -> Bits:
+def per_axis(tensor, at):
     """Treat blocks of a vector as one scale per element. Behind the last there are zeros."""
     if not at.block or len(at.shape) != 1:
         return met(tensor, at)
@@ -155,44 +153,44 @@ def per_axis(tensor: Bits, at: Where) -> Bits:
 # The steps of quantising -------------------------------------------------------------------------
 
 
-def within(name: str) -> Callable[[Asked], Floats]:
+def within(name):
     """Return the quotient in a type. int32 becomes float32 first."""
 
-    def divide(p: Asked) -> Floats:
+    def divide(p):
         x = rounded("float32", p.x) if p.source == "int32" else p.x
         return rounded(name, x / p.scale)
 
     return divide
 
 
-def in_the_type_of_scale(p: Asked) -> Floats:
+def in_the_type_of_scale(p):
     name = p.case.inputs[1].name
     return within(name if name in FLOATS else "float32")(p)
 
 
-def quotient(p: Asked) -> Floats:
+def quotient(p):
     return within(p.work)(p)
 
 
-def added(whole: Floats, p: Asked) -> Floats:
+def added(whole, p):
     return whole + p.zero
 
 
-def saturated(shifted: Floats, p: Asked) -> Floats:
+def saturated(shifted, p):
     return np.clip(shifted, *span(p.target))
 
 
-def wrapped(shifted: Floats, p: Asked) -> Floats:
+def wrapped(shifted, p):
     low, high = span(p.target)
     kept = np.clip(np.nan_to_num(shifted), -(2.0**62), 2.0**62).astype(np.int64)
     return ((kept - low) % (high - low + 1) + low).astype(np.float64)
 
 
-def _nan(name: str) -> int:
+def _nan(name):
     return FLOATS[name].sign - (FLOATS[name].specials != "fnuz")
 
 
-def narrowed(quotients: Floats, p: Asked, target: str = "") -> Bits:
+def narrowed(quotients, p, target=""):
     """Return the nearest code of a narrow float, with `saturate` for float8."""
     name = target or p.target
     float_, found = FLOATS[name], magnitudes(name, quotients)
@@ -227,7 +225,7 @@ class Way:
     store: Callable[[Floats, Asked], Bits] = lambda y, p: coded(p.target, y)
 
 
-def asked(way: Way, case: Case, inputs: Sequence[Bits]) -> Asked:
+def asked(way, case, inputs):
     said = dict(case.attributes)
     x, scale, *zero = inputs
     at = Where(x.shape, int(said.get("axis", 1)), int(said.get("block_size", 0)))
@@ -240,7 +238,7 @@ def asked(way: Way, case: Case, inputs: Sequence[Bits]) -> Asked:
     return way.before(Asked(case, codes, scales, zeros, source, case.outputs[0].name))
 
 
-def answer(way: Way, case: Case, inputs: Sequence[Bits]) -> Bits:
+def answer(way, case, inputs):
     with np.errstate(all="ignore"):
         p = asked(way, case, inputs)
         if case.op == "onnx.QuantizeLinear":
@@ -250,7 +248,7 @@ def answer(way: Way, case: Case, inputs: Sequence[Bits]) -> Bits:
     return way.after(codes.reshape(inputs[0].shape), p)
 
 
-def _quantized(way: Way, p: Asked) -> Bits:
+def _quantized(way, p):
     if not p.whole:
         return way.narrow(way.divide(p), p)
     found = way.fit(way.add(way.rounds(way.divide(p)), p), p)
@@ -262,36 +260,36 @@ def _quantized(way: Way, p: Asked) -> Bits:
 # Faults -------------------------------------------------------------------------------------------
 
 
-def by_reciprocal(p: Asked) -> Floats:
+def by_reciprocal(p):
     return rounded(p.work, p.x * rounded(p.work, 1 / p.scale))
 
 
-def ties_away(q: Floats) -> Floats:
+def ties_away(q):
     return np.copysign(np.floor(np.abs(q) + 0.5), q)
 
 
-def ties_up(q: Floats) -> Floats:
+def ties_up(q):
     return np.floor(q + 0.5)
 
 
-def first(name: str, *inputs: str) -> Callable[[Asked], Asked]:
+def first(name, *inputs):
     return lambda p: replace(p, **{one: rounded(name, getattr(p, one)) for one in inputs})
 
 
-def tiny_is_zero(*inputs: str) -> Callable[[Asked], Asked]:
-    def flushed(x: Floats) -> Floats:
+def tiny_is_zero(*inputs):
+    def flushed(x):
         return np.where(np.abs(x) < 2.0**-126, np.copysign(0, x), x)
 
     return lambda p: replace(p, **{one: flushed(getattr(p, one)) for one in inputs})
 
 
-def other_sign(of: str) -> Callable[[Asked], Asked]:
-    def change(p: Asked) -> Asked:
+def other_sign(of):
+    def change(p):
         name = p.target if p.case.op == "onnx.QuantizeLinear" else p.source
         if name not in INTEGERS:
             return p
         half = 2.0 ** (INTEGERS[name] - 1)
-        was: Floats = getattr(p, of)
+        was = getattr(p, of)
         signed = np.where(was < 0, was + 2 * half, was)
         plain = np.where(was >= half, was - 2 * half, was)
         return replace(p, **{of: signed if span(name)[0] else plain})
@@ -299,18 +297,18 @@ def other_sign(of: str) -> Callable[[Asked], Asked]:
     return change
 
 
-def rounded_sum(quotients: Floats, p: Asked) -> Floats:
+def rounded_sum(quotients, p):
     return np.rint(quotients + p.zero)
 
 
-def by_int32(whole: Floats) -> Floats:
+def by_int32(whole):
     """Overflow of int32 gives its least number, as on x86."""
     inside = (whole >= -(2.0**31)) & (whole < 2.0**31)
     return np.where(inside, whole, -(2.0**31))
 
 
-def wraps_in(bits: int) -> Callable[[Floats, Asked], Floats]:
-    def add(whole: Floats, p: Asked) -> Floats:
+def wraps_in(bits):
+    def add(whole, p):
         total = np.clip(np.nan_to_num(whole + p.zero), -(2.0**62), 2.0**62).astype(np.int64)
         half = 1 << (bits - 1)
         return ((total + half) % (2 * half) - half).astype(np.float64)
@@ -318,17 +316,17 @@ def wraps_in(bits: int) -> Callable[[Floats, Asked], Floats]:
     return add
 
 
-def symmetric(shifted: Floats, p: Asked) -> Floats:
+def symmetric(shifted, p):
     return np.clip(shifted, -span(p.target)[1], span(p.target)[1])
 
 
-def other_range(shifted: Floats, p: Asked) -> Floats:
+def other_range(shifted, p):
     low, high = span(p.target)
     half = (high - low + 1) // 2
     return np.clip(shifted, *((0, 2 * half - 1) if low else (-half, half - 1)))
 
 
-def as_int8(shifted: Floats, p: Asked) -> Floats:
+def as_int8(shifted, p):
     """Default to the range of int8 without zero point and `output_dtype`."""
     said = {name for name, _ in p.case.carried}
     if len(p.case.inputs) > 2 or "output_dtype" in said:
@@ -336,7 +334,7 @@ def as_int8(shifted: Floats, p: Asked) -> Floats:
     return np.clip(shifted, -128, 127)
 
 
-def magnitude(whole: Floats, p: Asked) -> Floats:
+def magnitude(whole, p):
     total = whole + p.zero
     return total if span(p.target)[0] else np.abs(total)
 
@@ -348,12 +346,12 @@ OTHER = {"float8e4m3fn": "float8e5m2", "float8e5m2": "float8e4m3fn",
          "float6e2m3": "float6e3m2", "float6e3m2": "float6e2m3"}  # fmt: skip
 
 
-def as_type(names: dict[str, str]) -> Callable[[Floats, Asked], Bits]:
+def as_type(names):
     return lambda q, p: narrowed(q, p, names.get(p.target, p.target))
 
 
-def read_as(names: dict[str, str]) -> Callable[[Asked], Asked]:
-    def change(p: Asked) -> Asked:
+def read_as(names):
+    def change(p):
         if p.case.op == "onnx.QuantizeLinear" or p.source not in names:
             return p
         found = narrow_codes(p.source, p.x)
@@ -362,13 +360,13 @@ def read_as(names: dict[str, str]) -> Callable[[Asked], Asked]:
     return change
 
 
-def narrow_codes(name: str, x: Floats) -> Bits:
+def narrow_codes(name, x):
     codes = magnitudes(name, x) + np.where(np.signbit(x), FLOATS[name].sign, 0)
     return np.where(np.isnan(x), _nan(name), codes).astype(np.uint8)
 
 
-def saturating(value: int, *where: Value) -> Callable[[Floats, Asked], Bits]:
-    def narrow(q: Floats, p: Asked) -> Bits:
+def saturating(value, *where):
+    def narrow(q, p):
         said = dict(p.case.attributes)
         if "saturate" in said and (not where or said["saturate"] in where):
             said["saturate"] = value
@@ -377,7 +375,7 @@ def saturating(value: int, *where: Value) -> Callable[[Floats, Asked], Bits]:
     return narrow
 
 
-def cut(q: Floats, p: Asked) -> Bits:
+def cut(q, p):
     name = p.target
     codes = narrowed(q, p)
     back = np.abs(values(name, codes))
@@ -385,7 +383,7 @@ def cut(q: Floats, p: Asked) -> Bits:
     return np.where(finite, codes - 1, codes).astype(np.uint8)
 
 
-def flushed(q: Floats, p: Asked) -> Bits:
+def flushed(q, p):
     float_, codes = FLOATS[p.target], narrowed(q, p)
     small = (codes & (float_.sign - 1)) < float_.binade
     kept = float_.negative_zero and np.signbit(q)
@@ -393,14 +391,14 @@ def flushed(q: Floats, p: Asked) -> Bits:
     return np.where(small & ~nan, np.where(kept, float_.sign, 0), codes).astype(np.uint8)
 
 
-def tail(codes: Bits, p: Asked) -> Bits:
+def tail(codes, p):
     flat = codes.reshape(-1).copy()
     flat[flat.size - flat.size % 8 :] = 0
     return flat.reshape(codes.shape)
 
 
-def difference_wraps(bits: int | None) -> Callable[[Asked], Floats]:
-    def subtract(p: Asked) -> Floats:
+def difference_wraps(bits):
+    def subtract(p):
         if p.source not in INTEGERS:
             return p.x - p.zero
         low, high = span(p.source)
@@ -411,7 +409,7 @@ def difference_wraps(bits: int | None) -> Callable[[Asked], Floats]:
     return subtract
 
 
-def stored_down(y: Floats, p: Asked) -> Bits:
+def stored_down(y, p):
     codes = coded(p.target, y)
     back = np.abs(values(p.target, codes))
     over = np.isfinite(y) & (back > np.abs(y))

@@ -3,10 +3,8 @@
 import json
 import sys
 import threading
-from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 
 from places import TESTS
 
@@ -15,7 +13,7 @@ WHEEL = "onnxruntime-{}-py3-none-any.whl"
 NOT_HERE = "onnxruntime-{}-cp27-cp27m-win32.whl"
 
 
-def page_of(files: Mapping[str, str]) -> tuple[str, bytes]:
+def page_of(files):
     """Return an index page for files with dates, '' for none."""
     entries = [{"filename": name, **({"upload-time": f"{day}T09:00:00Z"} if day else {})}
                for name, day in files.items()]  # fmt: skip
@@ -23,16 +21,16 @@ def page_of(files: Mapping[str, str]) -> tuple[str, bytes]:
 
 
 @contextmanager
-def index(kind: str, page: bytes) -> Iterator[str]:
+def index(kind, page):
 
     class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
+        def do_GET(self):
             self.send_response(200)
             self.send_header("Content-Type", kind)
             self.end_headers()
             self.wfile.write(page)
 
-        def log_message(self, *said: object) -> None:
+        def log_message(self, *said):
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
@@ -44,7 +42,7 @@ def index(kind: str, page: bytes) -> Iterator[str]:
         server.server_close()
 
 
-def plant(folder: Path, version: str, how: str) -> Path:
+def plant(folder, version, how):
     """Plant a release's environment. Its runtime lies, or is right."""
     home = folder / f"onnxruntime-{version}"
     python = home / "bin" / "python"

@@ -2,28 +2,26 @@
 
 import os
 import signal
-from collections.abc import Sequence
 from dataclasses import replace
 from unittest.mock import patch
 
 import numpy as np
 
-from convcheck.backends.protocol import Answer, Outputs
+from convcheck.backends.protocol import Outputs
 from convcheck.backends.reference import Reference
-from convcheck.numerics.number import Bits
 from convcheck.rules.load import Catalog
-from convcheck.rules.model import Case, Rounding, Rule, Spec
+from convcheck.rules.model import Rounding
 
 
-def truncating(rule: Rule) -> Rule:
+def truncating(rule):
     return replace(rule, rounding=Rounding("toward-zero")) if rule.rounding.mode else rule
 
 
 class Truncating(Reference):
     name = "truncating"
 
-    def __init__(self, catalog: Catalog) -> None:
-        specs: dict[str, Spec] = {
+    def __init__(self, catalog):
+        specs = {
             name: replace(spec, rules=tuple(map(truncating, spec.rules)))
             for name, spec in catalog.specs.items()
         }
@@ -34,7 +32,7 @@ class TruncatingButOnce(Truncating):
     name = "truncating but once"
     code = 0x1FA3D
 
-    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+    def answer(self, case, inputs):
         answer = super().answer(case, inputs)
         if isinstance(answer, Outputs):
             codes = np.asarray(inputs[0])
@@ -45,11 +43,11 @@ class TruncatingButOnce(Truncating):
 class TruncatingInVectors(Truncating):
     name = "truncating in vectors"
 
-    def __init__(self, catalog: Catalog) -> None:
+    def __init__(self, catalog):
         super().__init__(catalog)
         self._right = Reference(catalog)
 
-    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+    def answer(self, case, inputs):
         answer, right = super().answer(case, inputs), self._right.answer(case, inputs)
         if isinstance(answer, Outputs) and isinstance(right, Outputs):
             whole = inputs[0].size // 8 * 8
@@ -58,7 +56,7 @@ class TruncatingInVectors(Truncating):
 
 
 class DyingTruncating(Truncating):
-    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+    def answer(self, case, inputs):
         if (np.asarray(inputs[0]) == 1).any():
             os.kill(os.getpid(), signal.SIGSEGV)
         return super().answer(case, inputs)
@@ -67,13 +65,13 @@ class DyingTruncating(Truncating):
 # With an internal error in the search for causes
 
 
-def _raising(*given: object) -> None:
+def _raising(*given):
     raise KeyError("planted")
 
 
-def faulty(place: str) -> type[Truncating]:
+def faulty(place):
     class Faulty(Truncating):
-        def __init__(self, catalog: Catalog) -> None:
+        def __init__(self, catalog):
             super().__init__(catalog)
             patch(f"convcheck.causes.{place}", _raising).start()
 

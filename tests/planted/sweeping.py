@@ -3,15 +3,12 @@
 import os
 import signal
 import time
-from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from convcheck.backends.ml_dtypes import MlDtypes
-from convcheck.backends.protocol import Answer, Declined, Outputs, Refused
-from convcheck.numerics.number import Bits, Codes
-from convcheck.rules.model import Case
+from convcheck.backends.protocol import Declined, Outputs, Refused
 
 DEADLY = 0x3F80_1234
 WRONG = 0xC012_3456
@@ -20,34 +17,32 @@ SEED = 7
 DEADLY_SAMPLE = 0x403B_0000_0B75_7297
 WRONG_SAMPLE = 0xC04A_BFFF_F3FC_94DF
 
-Happens = Callable[[], Answer]
 
-
-def die() -> Answer:
+def die():
     os.kill(os.getpid(), signal.SIGSEGV)
     raise AssertionError
 
 
-def hang() -> Answer:
+def hang():
     time.sleep(60)
     raise AssertionError
 
 
-def where(shows: Callable[[Bits], object], happens: Happens) -> type[MlDtypes]:
+def where(shows, happens):
     class Where(MlDtypes):
-        def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+        def answer(self, case, inputs):
             return happens() if shows(np.asarray(inputs[0])) else super().answer(case, inputs)
 
     return Where
 
 
-def at(code: int, happens: Happens) -> type[MlDtypes]:
+def at(code, happens):
     return where(lambda codes: (codes == code).any(), happens)
 
 
-def wrong_at(code: int) -> type[MlDtypes]:
+def wrong_at(code):
     class WrongAt(MlDtypes):
-        def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+        def answer(self, case, inputs):
             answer = super().answer(case, inputs)
             if (here := np.asarray(inputs[0]) == code).any():
                 answer.arrays[0][here] ^= 1
@@ -67,22 +62,22 @@ DeclinesLate = at(DEADLY_SAMPLE, lambda: Declined("not today"))
 
 
 class RefusesAndCrashes(Refuses):
-    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+    def answer(self, case, inputs):
         answer = super().answer(case, inputs)
         crashes = (np.asarray(inputs[0]) == DEADLY + 40_000).any()
         return die() if crashes and isinstance(answer, Outputs) else answer
 
 
 class Unsupported(MlDtypes):
-    def support(self, case: Case) -> Declined | None:
+    def support(self, case):
         return Declined("not that")
 
 
 class Lost(MlDtypes):
-    def support(self, case: Case) -> Declined | None:
+    def support(self, case):
         return Declined("device lost", missing=True) if Path("lost").exists() else None
 
-    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+    def answer(self, case, inputs):
         Path("lost").touch()
         return die()
 
@@ -90,10 +85,10 @@ class Lost(MlDtypes):
 # Right in other calls; the bound call of DEADLY's chunk fails
 
 
-def bound_only(happens: Happens) -> type[MlDtypes]:
+def bound_only(happens):
     class BoundOnly(MlDtypes):
-        def bind(self, case: Case, codes: Codes, out: Codes) -> Callable[[], Answer | None]:
-            def call() -> Answer | None:
+        def bind(self, case, codes, out):
+            def call():
                 if (codes == DEADLY).any():
                     return happens()
                 out[...] = self.answer(case, [codes]).arrays[0]
@@ -110,27 +105,27 @@ BoundMalformed = bound_only(lambda: Outputs((np.zeros(3, np.uint16),), ("bfloat1
 
 
 class HangsWhileBinding(MlDtypes):
-    def bind(self, case: Case, codes: Codes, out: Codes) -> None:
+    def bind(self, case, codes, out):
         hang()
 
 
 class DiesOnce(MlDtypes):
     """Wrong from a code on; crashes once, at the code DIES_AT. The file DIED records the crash."""
 
-    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+    def answer(self, case, inputs):
         answer = super().answer(case, inputs)
         if isinstance(answer, Outputs):
             answer.arrays[0][np.asarray(inputs[0]) % 0x20000 >= 0x18000] = 1
         return answer
 
-    def bind(self, case: Case, codes: Codes, out: Codes) -> Callable[[], Answer | None]:
+    def bind(self, case, codes, out):
         died = Path(os.environ["DIED"])
 
-        def call() -> Answer | None:
+        def call():
             if (codes == int(os.environ["DIES_AT"])).any() and not died.exists():
                 died.touch()
                 os.kill(os.getpid(), signal.SIGKILL)
             out[...] = self.answer(case, [codes]).arrays[0]
-            return None
+            return
 
         return call

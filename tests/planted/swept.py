@@ -1,38 +1,31 @@
 """Backends for sweeps: the evaluator's answers with a planted change."""
 
-from collections.abc import Callable, Sequence
-
 import numpy as np
 
-from convcheck.backends.protocol import Answer, Bound, Declined, Outputs
-from convcheck.numerics.number import Bits, Codes
-from convcheck.rules.model import Case
+from convcheck.backends.protocol import Outputs
 from convcheck.semantics.answers_at import run_program
-from convcheck.semantics.program import Program
-
-Change = Callable[[Codes, Codes], None]
 
 
 class Swept:
     name, version = "swept", "1"
 
-    def __init__(self, program: Program, change: Change = lambda codes, out: None) -> None:
+    def __init__(self, program, change=lambda codes, out: None):
         self.program, self.change = program, change
 
-    def support(self, case: Case) -> Declined | None:
+    def support(self, case):
         return None
 
-    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+    def answer(self, case, inputs):
         codes = np.asarray(inputs[0]).reshape(-1)
         return Outputs((self.right(case, codes).reshape(inputs[0].shape),), (case.outputs[0].name,))
 
-    def bind(self, case: Case, codes: Codes, out: Codes) -> Bound | None:
-        def call() -> None:
+    def bind(self, case, codes, out):
+        def call():
             out[:] = self.right(case, codes)
 
         return call
 
-    def right(self, case: Case, codes: Codes) -> Codes:
+    def right(self, case, codes):
         found = np.array(run_program(self.program, case, codes).readings[0].codes)
         self.change(codes, found)
         return found
@@ -41,13 +34,13 @@ class Swept:
 class Unbound(Swept):
     """Has no bound buffers. `reply` may return another answer."""
 
-    def __init__(self, program: Program, reply: Callable[[Codes], Answer | None]) -> None:
+    def __init__(self, program, reply):
         super().__init__(program)
         self.reply = reply
 
-    def bind(self, case: Case, codes: Codes, out: Codes) -> Bound | None:
+    def bind(self, case, codes, out):
         return None
 
-    def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
+    def answer(self, case, inputs):
         reply = self.reply(np.asarray(inputs[0]))
         return super().answer(case, inputs) if reply is None else reply

@@ -7,14 +7,11 @@ import shutil
 import struct
 import sys
 import time
-from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from convcheck.backends.protocol import Declined, Outputs, Refused
-from convcheck.numerics.number import Bits
-from convcheck.rules.model import Case
 
 
 class Honest:
@@ -23,35 +20,35 @@ class Honest:
     name = "planted"
     version = "1"
 
-    def support(self, case: Case) -> Any:
+    def support(self, case):
         return None
 
-    def answer(self, case: Case, inputs: Sequence[Bits]) -> Any:
+    def answer(self, case, inputs):
         return Outputs((self.zeros(case, inputs),), (case.outputs[0].name,))
 
-    def zeros(self, case: Case, inputs: Sequence[Bits]) -> Any:
+    def zeros(self, case, inputs):
         return np.zeros(inputs[0].shape, case.outputs[0].format.storage)
 
 
-def answers(answer: Callable[[Honest, Case, Sequence[Bits]], Any]) -> type[Honest]:
+def answers(answer):
     class Answers(Honest):
-        def answer(self, case: Case, inputs: Sequence[Bits]) -> Any:
+        def answer(self, case, inputs):
             return answer(self, case, inputs)
 
     return Answers
 
 
-def supports(found: object) -> type[Honest]:
+def supports(found):
     class Supports(Honest):
-        def support(self, case: Case) -> Any:
+        def support(self, case):
             return found
 
     return Supports
 
 
-def gives(change: Callable[[Any], Any]) -> type[Honest]:
+def gives(change):
     class Gives(Honest):
-        def zeros(self, case: Case, inputs: Sequence[Bits]) -> Any:
+        def zeros(self, case, inputs):
             return change(super().zeros(case, inputs))
 
     return Gives
@@ -60,7 +57,7 @@ def gives(change: Callable[[Any], Any]) -> type[Honest]:
 class Bomb:
     """Ends the process that unpickles it, with exit code 0."""
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self):
         return os._exit, (0,)
 
 
@@ -73,7 +70,7 @@ class NamedByBomb(Honest):
 
 
 class WritesIntoThePipe(Honest):
-    def answer(self, case: Case, inputs: Sequence[Bits]) -> Any:
+    def answer(self, case, inputs):
         text = pickle.dumps(Bomb())
         for descriptor in range(3, 64):
             try:
@@ -84,7 +81,7 @@ class WritesIntoThePipe(Honest):
 
 
 class BeginsAMessage(Honest):
-    def answer(self, case: Case, inputs: Sequence[Bits]) -> Any:
+    def answer(self, case, inputs):
         for descriptor in range(3, 64):
             try:
                 os.write(descriptor, struct.pack("!i", 1000) + b"{")
@@ -102,7 +99,7 @@ SupportsBool = supports(True)
 
 
 class RaisesMuch(Honest):
-    def answer(self, case: Case, inputs: Sequence[Bits]) -> Any:
+    def answer(self, case, inputs):
         raise ValueError("x" * 47_000_000)
 
 
@@ -116,17 +113,17 @@ ReturnsScalar = gives(lambda zeros: zeros[()])
 
 
 class CannotStart(Honest):
-    def __init__(self) -> None:
+    def __init__(self):
         raise ValueError("no such device")
 
 
 class ExitsAtStart(Honest):
-    def __init__(self) -> None:
+    def __init__(self):
         raise SystemExit(0)
 
 
 class LowersLimits(Honest):
-    def answer(self, case: Case, inputs: Sequence[Bits]) -> Any:
+    def answer(self, case, inputs):
         answer = super().answer(case, inputs)
         if case.outputs[0].name == "float32":
             for limit in (resource.RLIMIT_NOFILE, resource.RLIMIT_FSIZE, resource.RLIMIT_NPROC):
@@ -135,7 +132,7 @@ class LowersLimits(Honest):
 
 
 class LowersRecursion(Honest):
-    def answer(self, case: Case, inputs: Sequence[Bits]) -> Any:
+    def answer(self, case, inputs):
         answer = super().answer(case, inputs)
         if case.outputs[0].name == "float32":
             sys.setrecursionlimit(60)
@@ -143,13 +140,13 @@ class LowersRecursion(Honest):
             self.descend(200)
         return answer
 
-    def descend(self, steps: int) -> None:
+    def descend(self, steps):
         if steps:
             self.descend(steps - 1)
 
 
 class RemovesTemporaryFolder(Honest):
-    def answer(self, case: Case, inputs: Sequence[Bits]) -> Any:
+    def answer(self, case, inputs):
         if case.outputs[0].name == "float32":
             shutil.rmtree(os.environ["CONVCHECK_TEST_FOLDER"], ignore_errors=True)
             os.abort()
@@ -159,7 +156,7 @@ class RemovesTemporaryFolder(Honest):
 class LeavesProcesses(Honest):
     left = False
 
-    def answer(self, case: Case, inputs: Sequence[Bits]) -> Any:
+    def answer(self, case, inputs):
         if not self.left:
             self.left = True
             for start in (in_session, in_group, orphaned):
@@ -167,11 +164,11 @@ class LeavesProcesses(Honest):
             self.go_on()
         return super().answer(case, inputs)
 
-    def go_on(self) -> None:
+    def go_on(self):
         pass
 
 
-def in_session() -> None:
+def in_session():
     child = os.fork()
     if not child:
         os.setsid()
@@ -179,7 +176,7 @@ def in_session() -> None:
     written_down(child)
 
 
-def in_group() -> None:
+def in_group():
     group = os.getpgid(os.getppid())
     child = os.fork()
     if not child:
@@ -188,7 +185,7 @@ def in_group() -> None:
     written_down(child)
 
 
-def orphaned() -> None:
+def orphaned():
     child = os.fork()
     if not child:
         os.setsid()
@@ -199,29 +196,29 @@ def orphaned() -> None:
     os.waitpid(child, 0)
 
 
-def written_down(process: int) -> None:
+def written_down(process):
     with open(os.environ["CONVCHECK_TEST_LEFT"], "a") as file:
         file.write(f"{process}\n")
 
 
-def sleep() -> None:
+def sleep():
     time.sleep(600)
     os._exit(0)
 
 
 class LeavesAndDies(LeavesProcesses):
-    def go_on(self) -> None:
+    def go_on(self):
         os.abort()
 
 
 class LeavesAndHangs(LeavesProcesses):
-    def go_on(self) -> None:
+    def go_on(self):
         os.setpgid(0, os.getpgid(os.getppid()))
         sleep()
 
 
 class LeavesAndExits(LeavesProcesses):
-    def __init__(self) -> None:
+    def __init__(self):
         in_session()
         orphaned()
         os._exit(3)
@@ -230,7 +227,7 @@ class LeavesAndExits(LeavesProcesses):
 class Floods(Honest):
     said = ""
 
-    def answer(self, case: Case, inputs: Sequence[Bits]) -> Any:
+    def answer(self, case, inputs):
         if not self.said:
             for _ in range(100):
                 os.write(2, b"x" * 1_000_000)
@@ -242,21 +239,21 @@ class Floods(Honest):
 
 
 class Slow(Honest):
-    def answer(self, case: Case, inputs: Sequence[Bits]) -> Any:
+    def answer(self, case, inputs):
         if case.outputs[0].name == "float32":
             time.sleep(0.6)
         return super().answer(case, inputs)
 
 
 class LongText(Honest):
-    def zeros(self, case: Case, inputs: Sequence[Bits]) -> Any:
+    def zeros(self, case, inputs):
         found = np.full(inputs[0].shape, "1", object)
         found.flat[:1] = "x" * 5_000_000
         return found
 
 
 class ManyTexts(Honest):
-    def zeros(self, case: Case, inputs: Sequence[Bits]) -> Any:
+    def zeros(self, case, inputs):
         found = np.empty(inputs[0].shape, object)
         for at in np.ndindex(found.shape):
             found[at] = "long" * 10_000 + str(at)
@@ -273,5 +270,5 @@ class LongOption(Ones):
         "n" * 5_000_000: ("a" * 5_000_000, "b" * 5_000_000)
     }
 
-    def configured(self, choice: Any) -> Any:
+    def configured(self, choice):
         return Twos()

@@ -5,10 +5,8 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 from command import convcheck
@@ -22,12 +20,11 @@ from report_json import several
 
 from convcheck.ask.jobs import Job
 from convcheck.errors import ConvcheckError, UnavailableError, UsageError
-from convcheck.judge.result import BackendInfo, CaseResult
-from convcheck.numerics.number import Bits
+from convcheck.judge.result import BackendInfo
 from convcheck.plan.runner import execute
 from convcheck.pool import dask as cluster
 from convcheck.pool.dask import on_cluster
-from convcheck.pool.lane import Report, Reported, Restarts
+from convcheck.pool.lane import Reported, Restarts
 from convcheck.pool.messages import Setup
 from convcheck.records import replace
 
@@ -37,7 +34,7 @@ FOLDER = f"{MARK}_FOLDER"
 
 
 @pytest.fixture(scope="module")
-def local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+def local(tmp_path_factory):
     from distributed import LocalCluster
 
     with pytest.MonkeyPatch.context() as patch:
@@ -50,28 +47,28 @@ def local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 
 @pytest.fixture
-def url(local: Any) -> Iterator[str]:
+def url(local):
     """Its address. In the end no child processes of its workers may be left."""
     yield local.scheduler_address.replace("tcp://", "dask://")
     assert eventually(lambda: not programs()), programs()
 
 
-def programs() -> list[int]:
+def programs():
     mine = children_of(os.getpid())
     kept = {each for worker in mine for each in (worker, *children_of(worker))}
     return [number for number in marked(MARK, str(os.getpid())) if number not in kept]
 
 
-def planted(name: str, corpus: Corpus | None = None) -> Setup:
+def planted(name, corpus=None):
     return Setup(f"tests.planted.bad_backends:{name}", corpus or Corpus(), judge)
 
 
-def jobs(count: int) -> list[Job]:
+def jobs(count):
     asked = (replace(case(n), inputs=(replace(INT8, name=f"type{n}"),)) for n in range(count))
     return [Job(number, one) for number, one in enumerate(asked)]
 
 
-def here(setup: Setup, asked: Sequence[Job]) -> tuple[dict[int, CaseResult], BackendInfo, int]:
+def here(setup, asked):
     execution = execute(
         setup.address, [job.case for job in asked], setup.corpus, judge=setup.judge,
         jobs=1, timeout=20.0, fail_fast=False, on_result=lambda result: None,
@@ -79,7 +76,7 @@ def here(setup: Setup, asked: Sequence[Job]) -> tuple[dict[int, CaseResult], Bac
     return dict(enumerate(execution.results)), execution.backend, execution.restarts
 
 
-def there(reports: Iterator[Report]) -> tuple[dict[int, CaseResult], BackendInfo, int]:
+def there(reports):
     first, *rest, last = reports
     assert isinstance(first, BackendInfo)
     assert isinstance(last, Restarts)
@@ -90,7 +87,7 @@ def there(reports: Iterator[Report]) -> tuple[dict[int, CaseResult], BackendInfo
 
 
 # what is run, its exit code, and a part of its first log
-RUNS: dict[str, tuple[str, int, Callable[[Any], object]]] = {
+RUNS = {
     "a runtime": (
         "--backend ort onnx.Cast-21 --from float64 --to float16 --to int8",
         1, lambda run: run["summary"]["verdicts"]["fail"] == 1,
@@ -115,7 +112,7 @@ RUNS: dict[str, tuple[str, int, Callable[[Any], object]]] = {
 
 
 @pytest.mark.parametrize("name", RUNS)
-def test_the_log_is_that_of_a_run_on_this_machine(name: str, url: str, tmp_path: Path) -> None:
+def test_the_log_is_that_of_a_run_on_this_machine(name, url, tmp_path):
     words, code, shows = RUNS[name]
     asked = words.replace("SPECS", str(in_folder(tmp_path))).split()
     for place, executor in {"here": ("--jobs", "1"), "there": ("--executor", url)}.items():
@@ -128,7 +125,7 @@ def test_the_log_is_that_of_a_run_on_this_machine(name: str, url: str, tmp_path:
     assert shows(here[0])
 
 
-def test_a_backend_that_dies_costs_the_cluster_no_worker(url: str, local: Any) -> None:
+def test_a_backend_that_dies_costs_the_cluster_no_worker(url, local):
     before = set(local.scheduler.workers)
     found = there(on_cluster(url, planted("Segfault"), jobs(3), 20.0))
     assert found == here(planted("Segfault"), jobs(3))
@@ -136,7 +133,7 @@ def test_a_backend_that_dies_costs_the_cluster_no_worker(url: str, local: Any) -
     assert set(local.scheduler.workers) == before
 
 
-def test_a_worker_that_is_killed_has_its_batch_asked_elsewhere(url: str, local: Any) -> None:
+def test_a_worker_that_is_killed_has_its_batch_asked_elsewhere(url, local):
     setup = planted("Good", SlowCorpus())
     reports = on_cluster(url, setup, jobs(5), 20.0)
     first = next(reports)
@@ -144,7 +141,7 @@ def test_a_worker_that_is_killed_has_its_batch_asked_elsewhere(url: str, local: 
     before = set(programs())
     os.kill(local.workers[0].pid, signal.SIGKILL)
 
-    def rest() -> Iterator[Report]:
+    def rest():
         yield first
         yield from reports
 
@@ -155,17 +152,17 @@ def test_a_worker_that_is_killed_has_its_batch_asked_elsewhere(url: str, local: 
 
 
 class Hangs(HangsOnOne):
-    def misbehave(self, array: Bits) -> None:
+    def misbehave(self, array):
         if BAD in array:
             Path(os.environ[FOLDER], str(os.getpid())).touch()
         super().misbehave(array)
 
 
-def hanging() -> set[int]:
+def hanging():
     return {int(file.name) for file in Path(os.environ[FOLDER]).iterdir()} & set(programs())
 
 
-def test_what_hangs_ends_with_its_worker_and_when_nobody_waits(url: str, local: Any) -> None:
+def test_what_hangs_ends_with_its_worker_and_when_nobody_waits(url, local):
     setup = Setup("tests.pool.test_dask:Hangs", Corpus(), judge)
     with closing(on_cluster(url, setup, jobs(2), 60.0)) as reports:
         assert isinstance(next(reports), BackendInfo)
@@ -182,14 +179,12 @@ def test_what_hangs_ends_with_its_worker_and_when_nobody_waits(url: str, local: 
 class KillsTheWorker:
     name, version = "deadly", "1"
 
-    def __init__(self) -> None:
+    def __init__(self):
         os.kill(parent_of(os.getppid()), signal.SIGKILL)
         time.sleep(60)
 
 
-def test_work_that_kills_every_worker_ends_the_run(
-    url: str, local: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_work_that_kills_every_worker_ends_the_run(url, local, monkeypatch):
     monkeypatch.setattr(local.scheduler, "allowed_failures", 0)
     setup = Setup("tests.pool.test_dask:KillsTheWorker", Corpus(), judge)
     with pytest.raises(UnavailableError, match="keep dying"):
@@ -197,7 +192,7 @@ def test_work_that_kills_every_worker_ends_the_run(
 
 
 @pytest.mark.parametrize("name", ["tests.planted.bad_backends:CannotOpen", "nothing-of-the-kind"])
-def test_a_backend_that_cannot_be_opened_is_the_error_that_it_is_here(url: str, name: str) -> None:
+def test_a_backend_that_cannot_be_opened_is_the_error_that_it_is_here(url, name):
     setup = Setup(name, Corpus(), judge)
     with pytest.raises(ConvcheckError) as expected:
         here(setup, jobs(1))
@@ -208,7 +203,7 @@ def test_a_backend_that_cannot_be_opened_is_the_error_that_it_is_here(url: str, 
     assert "cluster's worker tcp://" in found.value.hint
 
 
-def one(url: str) -> Report:
+def one(url):
     return next(on_cluster(url, planted("Good"), jobs(1), 20.0))
 
 
@@ -217,13 +212,13 @@ def one(url: str) -> Report:
     ["dask://", "dask://host", "dask://host:x", "dask://host:0", "dask://host:99999", "dask://:1",
      "tcp://host:1", "host:1", "dask://host:1/path", "dask://me@host:1", "dask://[::1:1"],
 )  # fmt: skip
-def test_an_address_that_is_none(address: str) -> None:
+def test_an_address_that_is_none(address):
     with pytest.raises(UsageError, match="not the address of a Dask cluster") as error:
         one(address)
     assert "dask://HOST:PORT" in error.value.hint
 
 
-def test_nobody_listens(monkeypatch: pytest.MonkeyPatch, capfd: Any) -> None:
+def test_nobody_listens(monkeypatch, capfd):
     monkeypatch.setattr(cluster, "CONNECTING", 0.5)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -234,14 +229,14 @@ def test_nobody_listens(monkeypatch: pytest.MonkeyPatch, capfd: Any) -> None:
     assert capfd.readouterr() == ("", "")
 
 
-def test_dask_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_dask_is_not_installed(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(UnavailableError) as error:
         one("dask://127.0.0.1:1")
     assert error.value.hint == "in a checkout of convcheck: pip install '.[dask]'"
 
 
-def test_a_cluster_without_workers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_cluster_without_workers(monkeypatch, tmp_path):
     monkeypatch.setattr(cluster, "LONELY", 0.2)
     found = tmp_path / "scheduler.json"
     options = ("--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", found)

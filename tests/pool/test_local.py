@@ -5,9 +5,6 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
 from catalogue import CORPUS
@@ -15,8 +12,8 @@ from living import children_of, descendants_of, eventually, is_alive
 from planted.identity import BrokenCorpus, Corpus, SlowCorpus, case, judge
 
 from convcheck.errors import UnavailableError, UsageError
-from convcheck.judge.result import BackendInfo, CaseResult
-from convcheck.plan.runner import Execution, execute
+from convcheck.judge.result import BackendInfo
+from convcheck.plan.runner import execute
 from convcheck.pool.forkserver import Start, start_server
 from convcheck.pool.local import Session
 from convcheck.pool.messages import Setup
@@ -24,7 +21,7 @@ from convcheck.pool.process import WorkerProcess, start_ahead, waiting
 
 
 @pytest.fixture(autouse=True)
-def _leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _leaves_nothing(tmp_path, monkeypatch):
     start_server()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     yield
@@ -33,14 +30,11 @@ def _leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator
     assert not [t for t in threading.enumerate() if t.name == "lane"]
 
 
-def workers_of(parent: int) -> list[int]:
+def workers_of(parent):
     return [each for server in children_of(parent) for each in descendants_of(server)]
 
 
-def run(
-    name: str, numbers: Any = (0, 1, 2), *, corpus: Corpus | None = None,
-    module: str = "bad_backends", **options: Any
-) -> Execution:  # fmt: skip
+def run(name, numbers=(0, 1, 2), *, corpus=None, module="bad_backends", **options):
     settings = {"jobs": 1, "timeout": 20.0, "fail_fast": False, "on_result": lambda result: None}
     return execute(
         f"tests.planted.{module}:{name}",
@@ -51,7 +45,7 @@ def run(
     )
 
 
-def bad_one(execution: Execution) -> CaseResult:
+def bad_one(execution):
     assert [r.case.name for r in execution.results] == [case(n).name for n in (0, 1, 2)]
     before, result, after = execution.results
     assert {(r.verdict, r.checked, r.message) for r in (before, after)} == {
@@ -60,8 +54,8 @@ def bad_one(execution: Execution) -> CaseResult:
     return result
 
 
-def test_every_case_is_asked_and_reported_in_plan_order() -> None:
-    seen: list[CaseResult] = []
+def test_every_case_is_asked_and_reported_in_plan_order():
+    seen = []
     execution = run("Good", range(100), jobs=2, on_result=seen.append)
     assert [r.case.attribute("number") for r in execution.results] == list(range(100))
     assert {r.verdict for r in execution.results} == {"pass"}
@@ -85,7 +79,7 @@ def test_every_case_is_asked_and_reported_in_plan_order() -> None:
     ("Raises", "error", 127, "ValueError: a fault of the adapter"),
     ("SysExit", "error", 127, "SystemExit: 3"),
 ])  # fmt: skip
-def test_a_bad_input_costs_itself_only(name: str, verdict: str, checked: int, words: str) -> None:
+def test_a_bad_input_costs_itself_only(name, verdict, checked, words):
     execution = run(name, timeout=1.0 if "Hangs" in name else 20.0)
     result = bad_one(execution)
     assert (result.verdict, result.checked) == (verdict, checked)
@@ -95,21 +89,18 @@ def test_a_bad_input_costs_itself_only(name: str, verdict: str, checked: int, wo
         assert execution.notes == ("the backend was restarted 3 times",)
 
 
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [
-        ("ScalarDies", "crashed [alone] died of SIGSEGV in shape () @0"),
-        ("FourDimensionalDies", "crashed [4-D] died of SIGSEGV in shape (2, 3, 4, 5)"),
-        ("EmptyDies", "crashed [empty] died of SIGSEGV in shape (0,) @0"),
-    ],
-)
-def test_a_deadly_shape(name: str, words: str) -> None:
+@pytest.mark.parametrize(("name", "words"), [
+    ("ScalarDies", "crashed [alone] died of SIGSEGV in shape () @0"),
+    ("FourDimensionalDies", "crashed [4-D] died of SIGSEGV in shape (2, 3, 4, 5)"),
+    ("EmptyDies", "crashed [empty] died of SIGSEGV in shape (0,) @0"),
+])  # fmt: skip
+def test_a_deadly_shape(name, words):
     (result,) = run(name, (1,)).results
     assert (result.verdict, result.checked) == ("crashed", 128)
     assert words in result.message
 
 
-def test_a_death_that_is_not_repeated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_death_that_is_not_repeated(monkeypatch, tmp_path):
     once = tmp_path / "once"
     once.touch()
     monkeypatch.setenv("CONVCHECK_TEST_ONCE", str(once))
@@ -119,13 +110,13 @@ def test_a_death_that_is_not_repeated(monkeypatch: pytest.MonkeyPatch, tmp_path:
     assert result.message == f"{words}\nnot asked: 0"
 
 
-def test_a_backend_that_dies_of_its_past_blames_no_input() -> None:
+def test_a_backend_that_dies_of_its_past_blames_no_input():
     results = run("AfterManyCalls", (0, 1)).results
     assert [r.checked for r in results] == [37, 128]
     assert "; not reproduced alone" in results[1].message
 
 
-def test_a_backend_that_always_dies_costs_little() -> None:
+def test_a_backend_that_always_dies_costs_little():
     (result,) = run("Always", (1,)).results
     assert (result.verdict, result.checked) == ("crashed", 0)
     assert "died of SIGSEGV on each of the first 8 inputs tried alone" in result.message
@@ -137,66 +128,60 @@ def test_a_backend_that_always_dies_costs_little() -> None:
     ("HangsAlways", "no answer within 0.3 s (--timeout SECONDS allows more) on each of the first 2 "
      "inputs tried"),
 ])  # fmt: skip
-def test_what_never_answers_has_crashed(name: str, words: str) -> None:
+def test_what_never_answers_has_crashed(name, words):
     (result,) = run(name, (1,), timeout=0.3 if name == "HangsAlways" else 20.0).results
     assert result.verdict == "crashed"
     assert words in result.message
 
 
-def test_only_calls_can_time_out() -> None:
+def test_only_calls_can_time_out():
     (result,) = run("Good", (1,), corpus=SlowCorpus(), timeout=0.2).results
     assert result.verdict == "pass"
 
 
-def test_a_fault_of_convcheck_is_an_error() -> None:
+def test_a_fault_of_convcheck_is_an_error():
     result = bad_one(run("Good", corpus=BrokenCorpus()))
     assert result.verdict == "error"
     assert "LookupError: no such vectors" in result.message
 
 
-@pytest.mark.parametrize(
-    ("name", "verdict"),
-    [
-        ("TwoOutputs", "fail"),
-        ("WrongShape", "fail"),
-        ("Garbage", "error"),
-        ("RefusesAll", "refused"),
-        ("DeclinesCase", "unsupported"),
-    ],
-)
-def test_what_is_no_death_costs_no_worker(name: str, verdict: str) -> None:
+@pytest.mark.parametrize(("name", "verdict"), [
+    ("TwoOutputs", "fail"),
+    ("WrongShape", "fail"),
+    ("Garbage", "error"),
+    ("RefusesAll", "refused"),
+    ("DeclinesCase", "unsupported"),
+])  # fmt: skip
+def test_what_is_no_death_costs_no_worker(name, verdict):
     execution = run(name)
     assert [r.verdict for r in execution.results] == [verdict] * 3
     assert not execution.notes
 
 
-def test_noise_does_not_reach_the_report(capfd: pytest.CaptureFixture[str]) -> None:
+def test_noise_does_not_reach_the_report(capfd):
     assert [r.verdict for r in run("Noisy").results] == ["pass"] * 3
     assert capfd.readouterr() == ("", "")
 
 
-@pytest.mark.parametrize(
-    ("name", "kind", "words"),
-    [
-        ("Nobody", UsageError, "tests.planted.bad_backends has no Nobody"),
-        ("CannotOpen", UnavailableError, "OSError: libruntime.so: not found"),
-        ("DiesOnOpening", UnavailableError, "died of SIGSEGV while it was starting"),
-    ],
-)
-def test_a_backend_that_cannot_be_opened(name: str, kind: type[Exception], words: str) -> None:
+@pytest.mark.parametrize(("name", "kind", "words"), [
+    ("Nobody", UsageError, "tests.planted.bad_backends has no Nobody"),
+    ("CannotOpen", UnavailableError, "OSError: libruntime.so: not found"),
+    ("DiesOnOpening", UnavailableError, "died of SIGSEGV while it was starting"),
+])  # fmt: skip
+def test_a_backend_that_cannot_be_opened(name, kind, words):
     with pytest.raises(kind, match=words):
         run(name, range(40), jobs=2)
 
 
-def test_fail_fast() -> None:
-    seen: list[CaseResult] = []
+def test_fail_fast():
+    seen = []
     execution = run("RefusesAll", range(200), fail_fast=True, on_result=seen.append)
     assert len(seen) == len(execution.results) == 1
     assert not execution.interrupted
 
 
-def test_an_interrupt_keeps_what_there_is() -> None:
-    def interrupt(result: CaseResult) -> None:
+def test_an_interrupt_keeps_what_there_is():
+    def interrupt(result):
         os.kill(os.getpid(), signal.SIGINT)
 
     began = time.monotonic()
@@ -206,7 +191,7 @@ def test_an_interrupt_keeps_what_there_is() -> None:
     assert time.monotonic() - began < 10
 
 
-def test_an_interrupt_does_not_wait_for_a_backend_to_open() -> None:
+def test_an_interrupt_does_not_wait_for_a_backend_to_open():
     began = time.monotonic()
     alarm = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
     alarm.start()
@@ -216,10 +201,10 @@ def test_an_interrupt_does_not_wait_for_a_backend_to_open() -> None:
     assert time.monotonic() - began < 10
 
 
-def test_a_worker_that_is_closed_before_its_fork_is_not_waited_for() -> None:
+def test_a_worker_that_is_closed_before_its_fork_is_not_waited_for():
     began = time.monotonic()
     address = "tests.planted.bad_backends:SlowToOpen"
-    server: int = start_server()._forkserver_pid
+    server = start_server()._forkserver_pid
     os.kill(server, signal.SIGSTOP)
     process = WorkerProcess(Start.here(address))
     process.send((process.start.environment, Setup(address, Corpus(), None)))
@@ -230,9 +215,7 @@ def test_a_worker_that_is_closed_before_its_fork_is_not_waited_for() -> None:
 
 @pytest.mark.parametrize("processes", [1, 2])
 @pytest.mark.parametrize("name", ["HangsAlways", "HoldsTheLock"])
-def test_nothing_is_left_of_a_parent_that_is_killed(
-    name: str, processes: int, tmp_path: Path
-) -> None:
+def test_nothing_is_left_of_a_parent_that_is_killed(name, processes, tmp_path):
     script = (
         "from tests.pool.test_local import run\n"
         "if __name__ == '__main__':\n"
@@ -254,9 +237,7 @@ def test_nothing_is_left_of_a_parent_that_is_killed(
     assert not list(tmp_path.iterdir())
 
 
-def test_where_the_system_has_no_files_in_memory(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_where_the_system_has_no_files_in_memory(monkeypatch, tmp_path):
     monkeypatch.delattr(os, "memfd_create")
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "removed"))
     result = bad_one(run("Abort"))
@@ -264,7 +245,7 @@ def test_where_the_system_has_no_files_in_memory(
     (tmp_path / "removed").rmdir()
 
 
-def test_a_backend_that_kills_its_fork_server_ends_no_run() -> None:
+def test_a_backend_that_kills_its_fork_server_ends_no_run():
     run("Good")
     before = set(children_of(os.getpid()))
     result = bad_one(run("KillsItsParent"))
@@ -274,12 +255,12 @@ def test_a_backend_that_kills_its_fork_server_ends_no_run() -> None:
 
 
 @pytest.mark.parametrize("name", ["Missing", "Deadly"])
-def test_what_cannot_be_imported_before_costs_nothing(name: str) -> None:
+def test_what_cannot_be_imported_before_costs_nothing(name):
     results = run(name, module="imported").results
     assert [result.verdict for result in results] == ["pass"] * 3
 
 
-def test_a_worker_that_waited_and_died_costs_nothing() -> None:
+def test_a_worker_that_waited_and_died_costs_nothing():
     address = "tests.planted.bad_backends:Good"
     start_ahead(address)
     [worker] = eventually(lambda: workers_of(os.getpid()))
@@ -290,15 +271,15 @@ def test_a_worker_that_waited_and_died_costs_nothing() -> None:
     assert execution.restarts == 0
 
 
-def test_a_session_of_a_backend_that_cannot_be_opened_leaves_no_worker() -> None:
+def test_a_session_of_a_backend_that_cannot_be_opened_leaves_no_worker():
     before = len(os.listdir("/proc/self/fd"))
     with pytest.raises(UsageError):
         Session("openvino:nonsense", CORPUS, 20.0, (), print)
     assert len(os.listdir("/proc/self/fd")) == before
 
 
-def test_a_fault_of_the_listener_ends_the_run() -> None:
-    def complain(result: CaseResult) -> None:
+def test_a_fault_of_the_listener_ends_the_run():
+    def complain(result):
         raise BrokenPipeError
 
     with pytest.raises(BrokenPipeError):

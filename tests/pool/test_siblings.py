@@ -1,6 +1,4 @@
-from collections.abc import Sequence
 from contextlib import closing
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,7 +9,7 @@ from convcheck.ask.explain import Siblings
 from convcheck.ask.jobs import Job
 from convcheck.errors import UsageError
 from convcheck.judge.answers import ANSWERED, OTHERS, Answers
-from convcheck.judge.result import FAILURES, BackendInfo, CaseResult
+from convcheck.judge.result import FAILURES, BackendInfo
 from convcheck.plan.runner import Done, Workers, ask_one_input, run
 from convcheck.plan.units import units
 from convcheck.pool.lane import Restarts
@@ -26,7 +24,6 @@ from convcheck.reproduce.emit.python import python
 from convcheck.reproduce.smallest import ask_case, smallest
 from convcheck.rules.cases import cases
 from convcheck.rules.load import data_dir
-from convcheck.rules.model import Case
 from convcheck.vectors.corpus import open_corpus
 
 CAST = CATALOG.specs["onnx.Cast-21"]
@@ -35,7 +32,7 @@ CORPUS = open_corpus(CATALOG, "edge", 0, data_dir("vectors"))
 BACKENDS = "tests.planted.deviating"
 
 
-def results(name: str, asked: Sequence[Case] = CASES) -> list[CaseResult]:
+def results(name, asked=CASES):
     setup = Setup(f"{BACKENDS}:{name}", CORPUS, None, 30.0)
     with closing(run(setup, units(asked, lambda case: ()), Workers(1))) as events:
         heard = list(events)
@@ -44,18 +41,18 @@ def results(name: str, asked: Sequence[Case] = CASES) -> list[CaseResult]:
     return [result for case in asked if (result := found[case.id])]
 
 
-def placements(result: CaseResult) -> set[str]:
+def placements(result):
     return {group.placement for group in result.groups if group.verdict in FAILURES}
 
 
-def test_a_cache_that_does_not_tell_attributes_apart_shows() -> None:
+def test_a_cache_that_does_not_tell_attributes_apart_shows():
     """The first case is cached. The first later one with a different right answer shows it."""
     first, second, *_ = results("CoarseCache")
     assert (first.verdict, second.verdict) == ("pass", "fail")
     assert placements(second) == {OTHERS}
 
 
-def test_a_cache_shows_beside_another_operator_of_the_same_types() -> None:
+def test_a_cache_shows_beside_another_operator_of_the_same_types():
     questions = {case.question for case in CASES}
     like = [c for c in cases(CATALOG.specs["onnx.CastLike-21"]) if c.question in questions]
     found = results("CoarseCache", [*CASES, *like])
@@ -63,7 +60,7 @@ def test_a_cache_shows_beside_another_operator_of_the_same_types() -> None:
     assert shows == {"onnx.Cast", "onnx.CastLike"}
 
 
-def test_what_is_due_of_both_is_no_doubt() -> None:
+def test_what_is_due_of_both_is_no_doubt():
     """An omitted attribute equals its default, so that no difference is expected."""
     one, other = (CORPUS.vectors(case) for case in (CASES[1], CASES[2]))
     siblings = Siblings()
@@ -73,13 +70,13 @@ def test_what_is_due_of_both_is_no_doubt() -> None:
     assert siblings.doubt is None
 
 
-def test_what_ignores_an_attribute_is_wrong_in_any_process() -> None:
+def test_what_ignores_an_attribute_is_wrong_in_any_process():
     found = [placements(result) for result in results("AttributeIgnored")]
     assert {""} in found
     assert OTHERS not in set().union(*found)
 
 
-def test_one_input_is_asked_after_other_attributes_too() -> None:
+def test_one_input_is_asked_after_other_attributes_too():
     vectors = CORPUS.vectors(CASES[1])
     info, result = ask_one_input(f"{BACKENDS}:CoarseCache", vectors, 30.0, CATALOG)
     said = "\n".join(plain_lines(answer_blocks(info, result), 100))
@@ -87,7 +84,7 @@ def test_one_input_is_asked_after_other_attributes_too() -> None:
     assert 'WRONG: NaN instead of a number, in placement "after other attributes"' in said
 
 
-def test_what_needs_other_attributes_is_a_call_after_one_with_these() -> None:
+def test_what_needs_other_attributes_is_a_call_after_one_with_these():
     found = ask_case(f"{BACKENDS}:CoarseCache", CAST, CORPUS.vectors(CASES[1]), 30.0)
     witness = smallest(found, found.groups[0])
     assert witness.before == CASES[0]
@@ -104,9 +101,7 @@ def test_what_needs_other_attributes_is_a_call_after_one_with_these() -> None:
 @pytest.mark.parametrize(
     ("address", "module", "due"), [("ort", "onnxruntime", 0), ("openvino", "openvino", 1)]
 )
-def test_a_script_that_asks_something_else_before_runs(
-    address: str, module: str, due: int, tmp_path: Path
-) -> None:
+def test_a_script_that_asks_something_else_before_runs(address, module, due, tmp_path):
     """It exits 0 on a runtime that distinguishes attributes, and 1 on one that ignores
     `saturate`.
     """
@@ -119,7 +114,7 @@ def test_a_script_that_asks_something_else_before_runs(
     assert code == due, said
 
 
-def test_what_does_not_come_back_is_said() -> None:
+def test_what_does_not_come_back_is_said():
     found = ask_case(f"{BACKENDS}:CoarseCache", CAST, CORPUS.vectors(CASES[1]), 30.0)
     right = replace(found, address="reference")
     with pytest.raises(UsageError, match="reference does not show it again"):
@@ -128,14 +123,14 @@ def test_what_does_not_come_back_is_said() -> None:
 
 @pytest.mark.parametrize("lanes", [1, 2, 7])
 @pytest.mark.parametrize("target", ["", "-to-float8", "float32-to-float8e8m0"])
-def test_what_differs_in_attributes_is_in_one_batch(lanes: int, target: str) -> None:
+def test_what_differs_in_attributes_is_in_one_batch(lanes, target):
     specs = (CATALOG.specs[name] for name in ("onnx.Cast-24", "onnx.Cast-25"))
     asked = [case for spec in specs for case in cases(spec) if target in case.name]
     plan = units(asked, lambda case: ())
     jobs = [Job(n, unit.case, later=unit.later) for n, unit in enumerate(plan)]
     batches = in_batches(jobs, lanes, 8)
     assert sorted(job.position for batch in batches for job in batch) == list(range(len(jobs)))
-    where: dict[str, set[int]] = {}
+    where = {}
     for n, batch in enumerate(batches):
         for job in batch:
             where.setdefault(job.case.question.partition("/")[0], set()).add(n)

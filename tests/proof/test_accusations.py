@@ -5,10 +5,8 @@ No reading may contain the example of a failure. With the expected values in its
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
 from importlib.metadata import EntryPoint
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 from catalogue import CATALOG
@@ -19,7 +17,6 @@ from oracle.formats import FLOATS
 from convcheck.backends import protocol
 from convcheck.errors import UnavailableError
 
-Json = dict[str, Any]
 OPENVINO = (
     *("openvino.Convert-1", "openvino.ConvertLike-1", "openvino.ConvertPromoteTypes-14"),
     *("openvino.FakeConvert-13", "openvino.FakeQuantize-1", "openvino.Range-4"),
@@ -36,14 +33,11 @@ class Due(NamedTuple):
     elements: dict[int, int | str]
 
 
-Reading = tuple[Due, ...] | str  # the outputs, REFUSED, or FREE if the text leaves it open
-
-
-def shown(tensor: Json) -> Iterator[tuple[int, int]]:
+def shown(tensor):
     return enumerate((int(word, 16) for word in tensor["bits"]), tensor["first"])
 
 
-def of_promotion(case: Json, tensors: Sequence[Json]) -> list[Reading]:
+def of_promotion(case, tensors):
     said = case["attributes"]
     targets = {t.name_in("openvino"): name for name, t in CATALOG.types.types.items()}
     targets["default"] = "float32"
@@ -60,13 +54,13 @@ def of_promotion(case: Json, tensors: Sequence[Json]) -> list[Reading]:
     ]
 
 
-def converted(tensor: Json, name: str) -> Due:
+def converted(tensor, name):
     words = {"nan": NAN, "": FREE}
     became = {i: promotion.convert(tensor["type"], name, code).code for i, code in shown(tensor)}
     return Due(name, tensor["shape"], {i: words.get(str(c), c) for i, c in became.items()})
 
 
-def of_fake_convert(case: Json, tensors: Sequence[Json]) -> list[Reading]:
+def of_fake_convert(case, tensors):
     data, *parameters = tensors
     name = data["type"]
     destination = case["attributes"]["destination_type"]
@@ -80,7 +74,7 @@ def of_fake_convert(case: Json, tensors: Sequence[Json]) -> list[Reading]:
     ):
         return [FREE]
     words = {fake_convert.ZERO: ZERO, fake_convert.UNDEFINED: FREE}
-    readings: list[Reading] = []
+    readings = []
     for way in fake_convert.WAYS:
         elements = {}
         for i, code in shown(data):
@@ -91,12 +85,12 @@ def of_fake_convert(case: Json, tensors: Sequence[Json]) -> list[Reading]:
     return readings
 
 
-def broadcasts(shape: Sequence[int], onto: Sequence[int]) -> bool:
+def broadcasts(shape, onto):
     pairs = zip(reversed(shape), reversed(onto), strict=False)
     return len(shape) <= len(onto) and all(have in (1, want) for have, want in pairs)
 
 
-def met(tensor: Json, index: int, shape: Sequence[int]) -> int:
+def met(tensor, index, shape):
     where, step = 0, 1
     for position, size in enumerate(reversed(shape)):
         index, coordinate = divmod(index, size)
@@ -106,7 +100,7 @@ def met(tensor: Json, index: int, shape: Sequence[int]) -> int:
     return dict(shown(tensor))[where]
 
 
-def of_range(case: Json, tensors: Sequence[Json]) -> list[Reading]:
+def of_range(case, tensors):
     first, second, third = case["inputs"]
     [output] = case["outputs"]
     codes = tuple(code for tensor in tensors for _, code in shown(tensor))
@@ -116,14 +110,14 @@ def of_range(case: Json, tensors: Sequence[Json]) -> list[Reading]:
     return [(Due(output, [len(one)], dict(enumerate(one))),) for one in sorted(due)]
 
 
-READINGS: dict[str, Callable[[Json, Sequence[Json]], list[Reading]]] = {
+READINGS = {
     "openvino.ConvertPromoteTypes-14": of_promotion,
     "openvino.FakeConvert-13": of_fake_convert,
     "openvino.Range-4": of_range,
 }
 
 
-def rightly(case: Json, example: Json) -> bool:
+def rightly(case, example):
     if case["spec"] not in READINGS:
         return element_rightly(case, example)
     readings, got = READINGS[case["spec"]](case, example["input"]), example["got"]
@@ -135,7 +129,7 @@ def rightly(case: Json, example: Json) -> bool:
     return not (between and lies_between(readings, got))
 
 
-def element_rightly(case: Json, example: Json) -> bool:
+def element_rightly(case, example):
     [source], [target] = case["inputs"], case["outputs"]
     code, said = int(example["input"][0], 16), case["attributes"]
     if case["spec"] in OPENVINO:
@@ -154,7 +148,7 @@ def element_rightly(case: Json, example: Json) -> bool:
     return not any(fits(reading, target, got) for reading in readings)
 
 
-def matches(reading: Reading, got: Sequence[Json]) -> bool:
+def matches(reading, got):
     if isinstance(reading, str):
         return reading == FREE
     return len(reading) == len(got) and all(
@@ -165,13 +159,13 @@ def matches(reading: Reading, got: Sequence[Json]) -> bool:
     )
 
 
-def is_(name: str, want: int | str, code: int) -> bool:
+def is_(name, want, code):
     if want == NAN:
         return decode(name, code) in ("nan", "-nan")
     return want in (FREE, code) or (want == ZERO and decode(name, code) in (0, "-0"))
 
 
-def lies_between(readings: Sequence[Reading], got: Sequence[Json]) -> bool:
+def lies_between(readings, got):
     """Return whether the floats shown lie between readings widened by an ulp.
 
     If all readings agree without rounding, nothing lies between.
@@ -185,13 +179,13 @@ def lies_between(readings: Sequence[Reading], got: Sequence[Json]) -> bool:
     )  # fmt: skip
 
 
-def place(name: str, code: int) -> int:
+def place(name, code):
     """Return a code's position in its type, zeros at 0."""
     magnitude = code % FLOATS[name].sign
     return magnitude if code == magnitude else -magnitude
 
 
-def put_right(case: Json, example: Json) -> Json:
+def put_right(case, example):
     due = example["expected"]
     if case["spec"] not in READINGS:
         return {**example, "got": as_code(case["outputs"][0], due)}
@@ -202,7 +196,7 @@ def put_right(case: Json, example: Json) -> Json:
     return {**example, "got": list(words)}
 
 
-def as_code(name: str, word: str) -> str:
+def as_code(name, word):
     if word in (ZERO, FREE):
         return "0x0"
     if word not in (NAN, "<-nan>"):
@@ -211,7 +205,7 @@ def as_code(name: str, word: str) -> str:
     return hex(float_.sign if float_.specials == "fnuz" else 2 * float_.sign - 1)
 
 
-RUNS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
+RUNS = {
     "pypto": (
         "planted.asked_once:PyptoOnce", PYPTO,
         ("*/float32-to-*/mode=CAST_R*", "*/int32-to-*/mode=CAST_ODD"),
@@ -251,7 +245,7 @@ RUNS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", RUNS)
-def test_every_accusation_stands_up(name: str, tmp_path: Path) -> None:
+def test_every_accusation_stands_up(name, tmp_path):
     backend, specs, globs = RUNS[name]
     runtime = name.partition(" ")[0]
     pytest.importorskip(runtime, reason=f"{runtime} is not there: install convcheck[{runtime}]")
@@ -260,7 +254,7 @@ def test_every_accusation_stands_up(name: str, tmp_path: Path) -> None:
     done = convcheck("run", "--backend", backend, *specs, *chosen, *told)
     assert done.returncode in (0, 1), done.stderr
     found = report_at(tmp_path / "r.json")
-    counts: Counter[str] = Counter()
+    counts = Counter()
     for case in found["cases"]:
         for group in case["groups"]:
             if group["verdict"] in CHECKS:
@@ -273,13 +267,13 @@ def test_every_accusation_stands_up(name: str, tmp_path: Path) -> None:
     assert accused or not found["summary"]["gated"]
 
 
-def stands_up(case: Json, group: Json, example: Json) -> None:
+def stands_up(case, group, example):
     assert group["cite"]
     assert rightly(case, example) or wrong_by_its_reading(case, example), (case["id"], example)
     assert not rightly(case, put_right(case, example)), (case["id"], example)
 
 
-def wrong_by_its_reading(case: Json, example: Json) -> bool:
+def wrong_by_its_reading(case, example):
     if not example.get("reading"):
         return False
     readings = READINGS[case["spec"]](case, example["input"])
@@ -290,11 +284,11 @@ def wrong_by_its_reading(case: Json, example: Json) -> bool:
     )
 
 
-def let_off(case: Json, group: Json, example: Json) -> None:
+def let_off(case, group, example):
     assert not rightly(case, example), (case["id"], example)
 
 
-def died(case: Json, group: Json, example: Json) -> None:
+def died(case, group, example):
     """Check a crash. If a result is defined, the oracle agrees."""
     assert re.fullmatch(r"died of SIG[A-Z]+", group["kind"])
     assert example["message"] == group["kind"]
@@ -303,7 +297,7 @@ def died(case: Json, group: Json, example: Json) -> None:
     assert rightly(case, example) == (group["level"] != "undefined")
 
 
-CHECKS: dict[str, Callable[[Json, Json, Json], None]] = {
+CHECKS = {
     "fail": stands_up,
     "refused": stands_up,
     "crashed": died,
@@ -312,8 +306,8 @@ CHECKS: dict[str, Callable[[Json, Json, Json], None]] = {
 }
 
 
-def test_what_lies_between_two_readings_is_no_accusation() -> None:
-    def tensor(name: str, *codes: int) -> Json:
+def test_what_lies_between_two_readings_is_no_accusation():
+    def tensor(name, *codes):
         return {"type": name, "shape": [], "first": 0, "bits": [hex(code) for code in codes]}
 
     arguments = [tensor("float32", code) for code in (0, 0x3F333333, 0x3DCCCCCD)]
@@ -328,7 +322,7 @@ def test_what_lies_between_two_readings_is_no_accusation() -> None:
 
 class Choosy:
     @staticmethod
-    def prepare(say: Callable[[str], None]) -> None:
+    def prepare(say):
         say("building")
 
 
@@ -338,12 +332,12 @@ class Plain:
 
 class Broken(Plain):
     @staticmethod
-    def prepare(say: Callable[[str], None]) -> None:
+    def prepare(say):
         raise UnavailableError("no compiler", hint="install one")
 
 
 @pytest.fixture
-def _registered(monkeypatch: pytest.MonkeyPatch) -> None:
+def _registered(monkeypatch):
     values = {name: f"{__name__}:{name.capitalize()}" for name in ("choosy", "plain", "broken")}
     values["missing"] = "no_such_package:Backend"
     points = {n: EntryPoint(n, value, protocol.GROUP) for n, value in values.items()}
@@ -351,8 +345,8 @@ def _registered(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("_registered")
-def test_a_backend_is_prepared_if_it_can_be() -> None:
-    said: list[str] = []
+def test_a_backend_is_prepared_if_it_can_be():
+    said = []
     for address in ("choosy", "choosy:variant", "plain", "missing", "some.module:Class"):
         protocol.prepare_backend(address, said.append)
     assert said == ["building", "building"]
@@ -363,20 +357,15 @@ def test_a_backend_is_prepared_if_it_can_be() -> None:
 OTHERS = "onnx.Cast-21/float32-to-int8"
 
 
-@pytest.mark.parametrize(
-    ("backend", "options", "specs"),
-    [
-        ("openvino", (), OPENVINO),
-        ("pypto", (), PYPTO),
-        ("pypto", ("--case", "*/float32-to-float16*"), PYPTO),
-        ("pypto", ("--case", OTHERS), ("onnx.Cast-21",)),
-        ("openvino", ("--case", OTHERS), ("onnx.Cast-21",)),
-        ("openvino", ("onnx.Cast-21", *PYPTO), ("onnx.Cast-21", *PYPTO)),
-    ],
-)
-def test_a_run_without_a_choice_asks_the_backend_s_own_specs(
-    backend: str, options: tuple[str, ...], specs: tuple[str, ...]
-) -> None:
+@pytest.mark.parametrize(("backend", "options", "specs"), [
+    ("openvino", (), OPENVINO),
+    ("pypto", (), PYPTO),
+    ("pypto", ("--case", "*/float32-to-float16*"), PYPTO),
+    ("pypto", ("--case", OTHERS), ("onnx.Cast-21",)),
+    ("openvino", ("--case", OTHERS), ("onnx.Cast-21",)),
+    ("openvino", ("onnx.Cast-21", *PYPTO), ("onnx.Cast-21", *PYPTO)),
+])  # fmt: skip
+def test_a_run_without_a_choice_asks_the_backend_s_own_specs(backend, options, specs):
     done = convcheck("run", "--backend", backend, "--dry-run", *options)
     assert done.returncode == 0, done.stderr
     *lines, total = (line.split() for line in done.stdout.splitlines())

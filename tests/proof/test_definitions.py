@@ -4,12 +4,11 @@ Function bodies run on every vector. Casts and quantisations follow the specs; o
 exact, then rounded to the tensor's type. The onnx package computes lengths by shape inference.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cache, partial, reduce
 from itertools import product
 from math import ceil
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
 import onnx
@@ -17,20 +16,19 @@ import pytest
 from catalogue import CATALOG, CORPUS
 from definitions import bodies, has_body
 from numpy.typing import NDArray
-from onnx import AttributeProto, FunctionProto, NodeProto, numpy_helper
+from onnx import AttributeProto, numpy_helper
 
 from convcheck.backends.onnx.model import build, tensor_type_number
 from convcheck.judge.matching import matching
-from convcheck.numerics.format import Numeric
 from convcheck.numerics.modes import NEAREST, BeyondError, grid_of
 from convcheck.numerics.number import Bits
 from convcheck.numerics.words import spell_special, value_of
 from convcheck.rules.body.formula import Formula
 from convcheck.rules.cases import cases, defaults, make_case
-from convcheck.rules.model import Case, DType, Spec
+from convcheck.rules.model import DType
 from convcheck.semantics.body import compile_calls
 from convcheck.semantics.evaluate import evaluate
-from convcheck.semantics.expected import EXACT, UNDEFINED, ExpectedOutput, Reading
+from convcheck.semantics.expected import EXACT, UNDEFINED, Reading
 from convcheck.vectors.model import CallSet
 
 ONNX = [spec for spec in CATALOG.specs.values() if spec.op.startswith("onnx.")]
@@ -46,24 +44,21 @@ class Tensor(NamedTuple):
     codes: Bits
     patterns: NDArray[np.uint8]
 
-    def reshaped(self, *shape: int) -> "Tensor":
+    def reshaped(self, *shape):
         return Tensor(self.dtype, self.codes.reshape(shape), self.patterns.reshape(shape))
-
-
-Tensors = dict[str, Tensor]
 
 
 class OpenError(Exception):
     """The body leaves the result open."""
 
 
-def exactly(dtype: DType, codes: Bits) -> Tensor:
+def exactly(dtype, codes):
     return Tensor(dtype, codes, np.full(codes.shape, EXACT, np.uint8))
 
 
-def element(work: Callable[..., Fraction], tensors: Sequence[Tensor], at: int) -> tuple[int, int]:
+def element(work, tensors, at):
     """Return the code and the pattern of one element, open if an operand or the result is."""
-    fmt = cast(Numeric, tensors[0].dtype.format)
+    fmt = tensors[0].dtype.format
     numbers = []
     for tensor in tensors:
         i = at if tensor.codes.ndim else 0
@@ -77,7 +72,7 @@ def element(work: Callable[..., Fraction], tensors: Sequence[Tensor], at: int) -
         return 0, UNDEFINED
 
 
-def arithmetic(work: Callable[..., Fraction], *tensors: Tensor) -> Tensor:
+def arithmetic(work, *tensors):
     dtype, shape = tensors[0].dtype, max((t.codes.shape for t in tensors), key=len)
     assert all(t.dtype == dtype and t.codes.shape in (shape, ()) for t in tensors)
     made = [element(work, tensors, at) for at in range(int(np.prod(shape)))]
@@ -86,7 +81,7 @@ def arithmetic(work: Callable[..., Fraction], *tensors: Tensor) -> Tensor:
     return Tensor(dtype, *made_of).reshaped(*shape)
 
 
-def reduced(work: Callable[..., Fraction], tensor: Tensor) -> Tensor:
+def reduced(work, tensor):
     if not tensor.codes.size:
         raise OpenError
     both = zip(tensor.codes.reshape(-1), tensor.patterns.reshape(-1), strict=True)
@@ -94,7 +89,7 @@ def reduced(work: Callable[..., Fraction], tensor: Tensor) -> Tensor:
     return reduce(partial(arithmetic, work), elements)
 
 
-ARITHMETIC: Mapping[str, Callable[..., Fraction]] = {
+ARITHMETIC = {
     "Add": lambda a, b: a + b,
     "Sub": lambda a, b: a - b,
     "Div": lambda a, b: a / b,
@@ -107,21 +102,21 @@ ARITHMETIC: Mapping[str, Callable[..., Fraction]] = {
 }
 
 
-def spec_at(op: str, opset: int) -> Spec:
+def spec_at(op, opset):
     return CATALOG.specs[f"onnx.{op}-{onnx.defs.get_schema(op, opset, '').since_version}"]
 
 
-def converted(tensor: Tensor, to: DType, said: Mapping[str, object], opset: int) -> list[Tensor]:
+def converted(tensor, to, said, opset):
     if (tensor.patterns != EXACT).any():
         raise OpenError
     spec = spec_at("Cast", opset)
-    attributes = {**dict(defaults(spec, to)), **cast(dict[str, str], said)}
+    attributes = {**dict(defaults(spec, to)), **said}
     case = make_case(spec, tensor.dtype, to, tuple(attributes.items()))
     found = evaluate(spec, case, tensor.codes.reshape(-1)).readings
     return [Tensor(to, r.codes, r.patterns).reshaped(*tensor.codes.shape) for r in found]
 
 
-def quantized(tensors: Sequence[Tensor], opset: int) -> list[Tensor]:
+def quantized(tensors, opset):
     if any((tensor.patterns != EXACT).any() for tensor in tensors):
         raise OpenError
     spec, types = spec_at("QuantizeLinear", opset), tuple(t.dtype for t in tensors)
@@ -134,9 +129,7 @@ def quantized(tensors: Sequence[Tensor], opset: int) -> list[Tensor]:
     return [Tensor(o.dtype, o.codes, o.patterns).reshaped(*x.shape) for o in outputs]
 
 
-def outcomes(
-    nodes: Sequence[NodeProto], known: Tensors, case: Case, opset: int
-) -> Iterator[Tensors]:
+def outcomes(nodes, known, case, opset):
     """Yield every outcome of consecutive nodes, one for each combination of readings."""
     if not nodes:
         yield known
@@ -147,9 +140,7 @@ def outcomes(
         yield from outcomes(others, now, case, opset)
 
 
-def outputs_of(
-    node: NodeProto, known: Tensors, case: Case, opset: int
-) -> Iterator[Sequence[Tensor]]:
+def outputs_of(node, known, case, opset):
     tensors = [known[name] for name in node.input]
     said = dict(attributes_of(node, case))
     match node.op_type:
@@ -160,7 +151,7 @@ def outputs_of(
             dtype = NUMBERS[tensor.data_type]
             yield [exactly(dtype, numpy_helper.to_array(tensor).view(dtype.format.storage))]
         case "Cast":
-            to = NUMBERS[cast(int, said.pop("to"))]
+            to = NUMBERS[said.pop("to")]
             yield from ([each] for each in converted(tensors[0], to, said, opset))
         case "QuantizeLinear":
             yield from ([each] for each in quantized(tensors, opset))
@@ -174,7 +165,7 @@ def outputs_of(
             yield [arithmetic(ARITHMETIC[name], *tensors)]
 
 
-def attributes_of(node: NodeProto, case: Case) -> Iterator[tuple[str, object]]:
+def attributes_of(node, case):
     theirs = onnx.defs.get_schema(case.op.partition(".")[2], case.version, "").attributes
     given = dict(case.given)
     for each in node.attribute:
@@ -185,9 +176,7 @@ def attributes_of(node: NodeProto, case: Case) -> Iterator[tuple[str, object]]:
             yield each.name, each.i
 
 
-def looped(
-    node: NodeProto, tensors: Sequence[Tensor], known: Tensors, case: Case, opset: int
-) -> Iterator[Sequence[Tensor]]:
+def looped(node, tensors, known, case, opset):
     """Run a loop of one variable and one list, whose body has one reading."""
     [body] = [a.g for a in node.attribute]
     count, condition, variable = tensors
@@ -207,7 +196,7 @@ def looped(
     yield variable, Tensor(dtype, codes, np.array([e.patterns for e in found], np.uint8))
 
 
-def results(body: FunctionProto, case: Case, inputs: Sequence[Bits]) -> list[list[Tensor]] | None:
+def results(body, case, inputs):
     given = zip(body.input, case.inputs, inputs, strict=False)
     known = {name: exactly(dtype, bits) for name, dtype, bits in given}
     [opset] = [each.version for each in body.opset_import]
@@ -219,7 +208,7 @@ def results(body: FunctionProto, case: Case, inputs: Sequence[Bits]) -> list[lis
 
 
 @cache
-def bodies_of(case: Case) -> list[FunctionProto]:
+def bodies_of(case):
     types = [tensor_type_number(dtype) for dtype in case.inputs]
     return bodies(case.op.partition(".")[2], case.version, types, dict(case.given))
 
@@ -231,7 +220,7 @@ class Expectation(NamedTuple):
     readings: list[list[Tensor]]
 
 
-def expectations(case: Case) -> Iterator[Expectation]:
+def expectations(case):
     """Return a spec's expectations for a case: of all elements together, or of each call."""
     vectors = CORPUS.vectors(case)
     if not isinstance(vectors, CallSet):
@@ -244,11 +233,11 @@ def expectations(case: Case) -> Iterator[Expectation]:
         yield Expectation(call, [[*map(tensor_of, each)] for each in outputs])
 
 
-def tensor_of(output: ExpectedOutput) -> Tensor:
+def tensor_of(output):
     return Tensor(output.dtype, output.codes, output.patterns).reshaped(*output.shape)
 
 
-def is_wanted(output: Tensor, wanted: Tensor, first: Tensor) -> bool:
+def is_wanted(output, wanted, first):
     if (output.dtype, output.codes.shape) != (wanted.dtype, wanted.codes.shape):
         return False
     fmt, reading = output.dtype.format, Reading(wanted.codes, wanted.patterns)
@@ -258,7 +247,7 @@ def is_wanted(output: Tensor, wanted: Tensor, first: Tensor) -> bool:
     return bool((same | fits | (wanted.patterns == UNDEFINED)).all())
 
 
-def missing(spec: Spec, most: int | None = None) -> list[str]:
+def missing(spec, most=None):
     """Name the questions for which a body's result is in none of the first readings."""
     found = []
     for case in (case for case in cases(spec) if not case.outside):
@@ -276,24 +265,24 @@ def missing(spec: Spec, most: int | None = None) -> list[str]:
     return found
 
 
-def test_operators_that_have_function_bodies() -> None:
+def test_operators_that_have_function_bodies():
     assert {spec.op for spec in WITH_BODY} == {
         *("onnx.CastLike", "onnx.DynamicQuantizeLinear", "onnx.Range")
     }
 
 
 @pytest.mark.parametrize("spec", WITH_BODY, ids=lambda s: s.id)
-def test_what_a_function_body_gives_is_a_reading(spec: Spec) -> None:
+def test_what_a_function_body_gives_is_a_reading(spec):
     assert missing(spec) == []
 
 
 @pytest.mark.parametrize("name", ["CastLike-24", "DynamicQuantizeLinear-11", "Range-27"])
-def test_a_body_that_is_no_reading_is_found(name: str) -> None:
+def test_a_body_that_is_no_reading_is_found(name):
     assert len(missing(CATALOG.specs[f"onnx.{name}"], most=1)) > 10
 
 
 @pytest.mark.parametrize("spec", FORMULAS, ids=lambda s: s.id)
-def test_a_length_that_shape_inference_computes_is_a_reading(spec: Spec) -> None:
+def test_a_length_that_shape_inference_computes_is_a_reading(spec):
     differing = 0
     for case in cases(spec):
         for asked in (one for one in expectations(case) if one.readings):

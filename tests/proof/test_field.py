@@ -6,7 +6,6 @@ table.
 """
 
 import re
-from collections.abc import Callable
 from functools import cache, partial
 from itertools import combinations
 
@@ -15,18 +14,15 @@ import pytest
 from comparing import array
 from planted.field import float8, widening
 from planted.field.bits import BFLOAT16, E5M2, FLOAT16, FLOAT32, FLOAT64, to_ieee
-from planted.field.bug import Conversion, FieldBug
 from planted.field.bugs import BUGS
 from planted.field.caught import case_of, caught_by, demanded, latest_cases, refuted
 from planted.proof import NARROW, edge, only, rich_inputs
-
-from convcheck.numerics.number import Bits
 
 ENOUGH = 3
 LINK = re.compile(r"[\w.-]+/[\w.-]+/(issues|pull)/\d+")
 
 
-def telling_inputs(bug: FieldBug) -> Bits:
+def telling_inputs(bug):
     case = case_of(bug)
     source, target = case.inputs[0].format, case.outputs[0].format
     bits = rich_inputs(source, target)
@@ -38,15 +34,13 @@ def telling_inputs(bug: FieldBug) -> Bits:
 
 
 @cache
-def counts(bug: FieldBug) -> tuple[int, int]:
+def counts(bug):
     case = case_of(bug)
     shown = caught_by(bug.convert, only(case, telling_inputs(bug)))
     return caught_by(bug.convert, edge(case)), shown
 
 
-def test_every_bug_is_caught_by_three_vectors_wherever_so_many_show_it(
-    record_property: Callable[[str, object], None],
-) -> None:
+def test_every_bug_is_caught_by_three_vectors_wherever_so_many_show_it(record_property):
     for bug in BUGS:
         caught, shown = counts(bug)
         vectors = f"{caught} of {len(edge(case_of(bug)))}"
@@ -59,19 +53,19 @@ def test_every_bug_is_caught_by_three_vectors_wherever_so_many_show_it(
     assert not [bug.name for bug in BUGS if bug not in enough]
 
 
-def by_oracle(bug: FieldBug, bits: Bits) -> int:
+def by_oracle(bug, bits):
     case = case_of(bug)
     return refuted(case.outputs[0].name, demanded(case, bits), bug.convert(bits).tolist())
 
 
 @pytest.mark.parametrize("bug", BUGS, ids=[bug.name for bug in BUGS])
-def test_what_catches_it_is_wrong_by_the_oracle(bug: FieldBug) -> None:
+def test_what_catches_it_is_wrong_by_the_oracle(bug):
     bits = edge(case_of(bug)).inputs[0]
     assert by_oracle(bug, bits) == counts(bug)[0]
 
 
 @pytest.mark.parametrize("bug", BUGS, ids=[bug.name for bug in BUGS])
-def test_it_does_what_its_report_shows(bug: FieldBug) -> None:
+def test_it_does_what_its_report_shows(bug):
     case = case_of(bug)
     given, gave = bug.example
     got = bug.convert(array(case, [given]))
@@ -79,7 +73,7 @@ def test_it_does_what_its_report_shows(bug: FieldBug) -> None:
     assert by_oracle(bug, array(case, [given])) == 1
 
 
-RIGHT: dict[str, Conversion] = {
+RIGHT = {
     "float32-to-bfloat16": partial(to_ieee, source=FLOAT32, target=BFLOAT16),
     "float32-to-float16": partial(to_ieee, source=FLOAT32, target=FLOAT16),
     "float64-to-float16": partial(to_ieee, source=FLOAT64, target=FLOAT16),
@@ -93,11 +87,11 @@ RIGHT: dict[str, Conversion] = {
 
 
 @pytest.mark.parametrize("name", RIGHT)
-def test_without_the_fault_nothing_is_caught(name: str) -> None:
+def test_without_the_fault_nothing_is_caught(name):
     assert caught_by(RIGHT[name], edge(latest_cases("onnx.Cast")[name])) == 0
 
 
-def test_each_has_a_name_and_a_report_of_its_own() -> None:
+def test_each_has_a_name_and_a_report_of_its_own():
     assert len(BUGS) >= 25
     assert len({bug.name for bug in BUGS}) == len(BUGS) == len({bug.link for bug in BUGS})
     assert not [bug.link for bug in BUGS if not LINK.fullmatch(bug.link)]

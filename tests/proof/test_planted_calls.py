@@ -3,33 +3,28 @@
 Causes that no edge call catches are tried on the boundary tier, which may not show them either.
 """
 
-from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
 import pytest
 from catalogue import CATALOG, CORPUS
-from planted.calls import OPERATORS, Operator, given, wrong_in
+from planted.calls import OPERATORS, given, wrong_in
 from planted.causes import EVERY, calls_of
 
-from convcheck.backends.protocol import Answer, Outputs, Refused
+from convcheck.backends.protocol import Outputs, Refused
 from convcheck.causes.score import mutants
 from convcheck.rules.cases import cases
-from convcheck.rules.model import Case
-from convcheck.semantics.expected import EXACT, REFUSED, CallReading, ExpectedCall
-from convcheck.vectors.model import CallSet
-
-Record = Callable[[str, object], None]
+from convcheck.semantics.expected import EXACT, REFUSED
 
 
-def same(one: Answer | None, other: Answer | None) -> bool:
+def same(one, other):
     if not isinstance(one, Outputs) or not isinstance(other, Outputs):
         return type(one) is type(other)
     pairs = zip(one.arrays, other.arrays, strict=True)
     return one.types == other.types and all(np.array_equal(a, b) for a, b in pairs)
 
 
-def refutes(calls: CallSet, due: ExpectedCall, answer: Answer | None) -> bool:
+def refutes(calls, due, answer):
     """Return whether an answer differs from each reading of a call for certain."""
     undefined = calls.decisions[due.row].level == "undefined"
     if answer is None or undefined or (due.between and len(due.readings) > 1):
@@ -37,7 +32,7 @@ def refutes(calls: CallSet, due: ExpectedCall, answer: Answer | None) -> bool:
     return all(is_none_of(reading, answer) for reading in due.readings)
 
 
-def is_none_of(reading: CallReading, answer: Answer) -> bool:
+def is_none_of(reading, answer):
     if isinstance(answer, Refused) or reading.pattern == REFUSED:
         return isinstance(answer, Refused) != (reading.pattern == REFUSED)
     assert isinstance(answer, Outputs)
@@ -50,13 +45,11 @@ def is_none_of(reading: CallReading, answer: Answer) -> bool:
 
 
 @pytest.mark.parametrize("name", OPERATORS)
-def test_a_right_kernel_is_not_accused_and_each_wrong_one_is(
-    name: str, record_property: Record
-) -> None:
+def test_a_right_kernel_is_not_accused_and_each_wrong_one_is(name, record_property):
     """At least as many calls catch it as two lists of codes distinguish, and at most those that it
     answers differently.
     """
-    operator: Operator = OPERATORS[name]
+    operator = OPERATORS[name]
     shown = dict.fromkeys(operator.wrong, 0)
     for calls in map(calls_of, operator.cases):
         right = given(operator.right, calls)
@@ -86,12 +79,12 @@ SOME = {
 }
 
 
-def of_spec(spec: str, names: Sequence[str]) -> list[Case]:
+def of_spec(spec, names):
     every = [case for case in cases(CATALOG.specs[spec]) if not case.outside]
     return [case for case in every if case.name.startswith(tuple(names))]
 
 
-def hold(spec: str, names: Sequence[str], record: Record) -> None:
+def hold(spec, names, record):
     found = [m for _, some in mutants(CORPUS, of_spec(spec, names), OF_CALLS) for m in some]
     record(f"planted ({spec}, causes)", (len(found), sum(m.caught > 0 for m in found)))
     assert [(m.case.id, m.cause.name, m.witness) for m in found if not m.caught] == []
@@ -99,11 +92,11 @@ def hold(spec: str, names: Sequence[str], record: Record) -> None:
 
 
 @pytest.mark.parametrize("spec", SOME)
-def test_a_cause_that_some_call_shows_is_caught(spec: str, record_property: Record) -> None:
+def test_a_cause_that_some_call_shows_is_caught(spec, record_property):
     hold(spec, SOME[spec], record_property)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("spec", [*SOME, "onnx.DynamicQuantizeLinear-11"])
-def test_a_cause_is_caught_in_every_case(spec: str, record_property: Record) -> None:
+def test_a_cause_is_caught_in_every_case(spec, record_property):
     hold(spec, ("",), record_property)

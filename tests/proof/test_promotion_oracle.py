@@ -1,6 +1,5 @@
 from functools import cache
 
-import numpy as np
 import pytest
 from catalogue import CATALOG
 from oracle import promotion
@@ -8,12 +7,10 @@ from oracle.promotion import REFUSED, Wanted, answer
 from planted.calls import question
 
 from convcheck.rules.cases import cases
-from convcheck.rules.model import LEVELS, Case, DType
+from convcheck.rules.model import LEVELS
 from convcheck.semantics import expected as pattern
 from convcheck.semantics.body.matrix import find
-from convcheck.semantics.expected import ExpectedOutput
 from convcheck.vectors.generate import call_set
-from convcheck.vectors.model import CallSet
 
 SPEC = CATALOG.specs["openvino.ConvertPromoteTypes-14"]
 TYPES = {t.name: t for t in SPEC.types["T1"]}
@@ -22,16 +19,16 @@ became = cache(promotion.convert)
 
 
 @cache
-def asked() -> tuple[Case, ...]:
+def asked():
     return tuple(cases(SPEC))
 
 
 @cache
-def edge(case: Case) -> CallSet:
+def edge(case):
     return call_set(SPEC, case, "edge")
 
 
-def given(calls: CallSet, index: int = 0) -> Wanted:
+def given(calls, index=0):
     expected = calls.expected[index]
     answers = set()
     for reading in expected.readings:
@@ -43,14 +40,14 @@ def given(calls: CallSet, index: int = 0) -> Wanted:
     return Wanted(calls.decisions[expected.row].level, frozenset(answers))
 
 
-def test_every_case_is_asked_for_its_type() -> None:
+def test_every_case_is_asked_for_its_type():
     left_out = 3 * 3 * 17 * 4
     others = 14 * 17 * 4
     assert len(asked()) == 17 * 17 * 2 * 2 * 4 * 3 + left_out + others
     assert len({case.id for case in asked()}) == len(asked())
 
 
-def test_every_type_is_asked_as_the_target_of_u64_and_a_signed_integer() -> None:
+def test_every_type_is_asked_as_the_target_of_u64_and_a_signed_integer():
     """ "Range of values: any element type supported by Convert operator." """
     for signed in ("int4", "int8", "int16", "int32", "int64"):
         given = {
@@ -63,13 +60,13 @@ def test_every_type_is_asked_as_the_target_of_u64_and_a_signed_integer() -> None
 
 
 @pytest.mark.parametrize("part", range(4))
-def test_the_type_of_every_case_is_the_oracles(part: int) -> None:
+def test_the_type_of_every_case_is_the_oracles(part):
     for case in asked()[part::4]:
         assert given(edge(case)) == answer(question(case)), case.id
 
 
 @pytest.mark.parametrize("part", range(4))
-def test_the_values_of_every_call_are_the_oracles(part: int) -> None:
+def test_the_values_of_every_call_are_the_oracles(part):
     checked = 0
     for case in asked()[part::4]:
         calls = edge(case)
@@ -88,7 +85,7 @@ def test_the_values_of_every_call_are_the_oracles(part: int) -> None:
     assert checked > 5000
 
 
-def agree(source: DType, codes: np.ndarray, due: ExpectedOutput, level: str) -> list[str]:
+def agree(source, codes, due, level):
     """Compare an output with the oracle's; return its elements' levels."""
     levels = []
     for code, got, said in zip(
@@ -105,7 +102,7 @@ def agree(source: DType, codes: np.ndarray, due: ExpectedOutput, level: str) -> 
     return levels
 
 
-def test_a_call_of_an_undefined_row_asks_for_something_undefined() -> None:
+def test_a_call_of_an_undefined_row_asks_for_something_undefined():
     free = 0
     for case in asked():
         calls = edge(case)

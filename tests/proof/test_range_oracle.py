@@ -9,30 +9,28 @@ from oracle.formats import WIDTHS
 from convcheck.numerics.format import Float
 from convcheck.numerics.words import code_of
 from convcheck.rules.cases import cases
-from convcheck.rules.model import Case, Spec
 from convcheck.semantics.body.formula import compile_formula
-from convcheck.semantics.expected import UNDEFINED, Call
+from convcheck.semantics.expected import UNDEFINED
 from convcheck.vectors.body.formula import formula_calls
 
 OPENVINO = CATALOG.specs["openvino.Range-4"]
 ONNX = tuple(CATALOG.specs[name] for name in ("onnx.Range-11", "onnx.Range-27"))
 CASES = {case.id: (spec, case) for spec in (OPENVINO, *ONNX) for case in cases(spec)}
-Sequences = set[tuple[int, ...]]
 
 
-def call(case: Case, codes: tuple[int, ...]) -> Call:
+def call(case, codes):
     types = zip(codes, case.inputs, strict=True)
     return tuple(np.array(code, dtype.format.storage) for code, dtype in types)
 
 
-def found(spec: Spec, case: Case, codes: tuple[int, ...]) -> Sequences | None:
+def found(spec, case, codes):
     readings = compile_formula(spec, case).expect(call(case, codes)).readings
     if readings[0].pattern == UNDEFINED:
         return None
     return {tuple(reading.outputs[0].codes.tolist()) for reading in readings}
 
 
-def due(spec: Spec, case: Case, codes: tuple[int, ...]) -> Sequences | None:
+def due(spec, case, codes):
     if spec in ONNX:
         return ranges.onnx(case.inputs[0].name, codes)
     first, second, third = (t.name for t in case.inputs)
@@ -43,7 +41,7 @@ OUTPUTS = sorted({(spec.id, case.outputs[0].name) for spec, case in CASES.values
 
 
 @pytest.mark.parametrize(("spec_id", "output"), OUTPUTS)
-def test_every_edge_call_is_as_the_oracle_has_it(spec_id: str, output: str) -> None:
+def test_every_edge_call_is_as_the_oracle_has_it(spec_id, output):
     checked = 0
     for spec, case in CASES.values():
         if (spec.id, case.outputs[0].name) == (spec_id, output):
@@ -60,7 +58,7 @@ def test_every_edge_call_is_as_the_oracle_has_it(spec_id: str, output: str) -> N
 
 
 @st.composite
-def arguments(draw: st.DrawFn, case: Case) -> tuple[int, ...]:
+def arguments(draw, case):
     codes = []
     for dtype in case.inputs:
         fmt = dtype.format
@@ -79,7 +77,7 @@ def arguments(draw: st.DrawFn, case: Case) -> tuple[int, ...]:
 
 @settings(deadline=None, max_examples=800, derandomize=True)
 @given(st.data())
-def test_any_call_is_as_the_oracle_has_it(data: st.DataObject) -> None:
+def test_any_call_is_as_the_oracle_has_it(data):
     spec, case = CASES[data.draw(st.sampled_from(sorted(CASES)))]
     codes = data.draw(arguments(case))
     if compile_formula(spec, case).size(call(case, codes)) <= 300:

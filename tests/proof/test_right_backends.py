@@ -11,19 +11,10 @@ from planted.causes import answered_calls, answering
 from convcheck.backends.protocol import Outputs
 from convcheck.judge.calls import judge
 from convcheck.judge.result import FAILURES
-from convcheck.numerics.format import Float, Format, Text
-from convcheck.numerics.number import Bits
+from convcheck.numerics.format import Float, Text
 from convcheck.rules.cases import cases
-from convcheck.semantics.expected import (
-    ANY_NAN,
-    ANY_ZERO,
-    EXACT,
-    NEGATIVE_NAN,
-    REFUSED,
-    UNDEFINED,
-    ExpectedOutput,
-)
-from convcheck.vectors.model import CallSet, Vectors
+from convcheck.semantics.expected import ANY_NAN, ANY_ZERO, EXACT, NEGATIVE_NAN, REFUSED, UNDEFINED
+from convcheck.vectors.model import CallSet
 
 SPECS = (
     *(f"onnx.Cast-{n}" for n in (9, 19, 28)), "onnx.CastLike-25", "onnx.BitCast-26",
@@ -37,7 +28,7 @@ EVERY = {"onnx.Cast": 3, "onnx.CastLike": 9, "openvino.Convert": 3, "openvino.Co
          "pypto.cast": 9, "openvino.Range": 3, "openvino.FakeQuantize": 2}  # fmt: skip
 
 
-def free(fmt: Format, codes: Bits, patterns: Bits, *, other: bool) -> Bits:
+def free(fmt, codes, patterns, *, other):
     """Return codes that meet the patterns: the usual NaN and zero, or other ones."""
     sign = fmt.sign_bit if isinstance(fmt, Float) else 0
     found = np.where(patterns == UNDEFINED, other, codes)
@@ -52,10 +43,10 @@ def free(fmt: Format, codes: Bits, patterns: Bits, *, other: bool) -> Bits:
     return found.astype(codes.dtype)
 
 
-def answers(vectors: Vectors, reading: int, flip: int, *, other: bool) -> object:
+def answers(vectors, reading, flip, *, other):
     """Answer as a reading says, the last one if there are fewer."""
 
-    def shaped(due: ExpectedOutput) -> Bits:
+    def shaped(due):
         codes = free(due.dtype.format, due.codes, due.patterns, other=other)
         return codes.reshape(due.shape) ^ codes.dtype.type(flip)
 
@@ -74,14 +65,14 @@ def answers(vectors: Vectors, reading: int, flip: int, *, other: bool) -> object
     return answered_calls(given)
 
 
-def readings_of(vectors: Vectors) -> int:
+def readings_of(vectors):
     if isinstance(vectors, CallSet):
         return max(len(call.readings) for call in vectors.expected)
     return len(vectors.expected.readings)
 
 
 @pytest.mark.parametrize("name", SPECS)
-def test_what_is_right_is_never_accused_and_a_flipped_bit_is(name: str) -> None:
+def test_what_is_right_is_never_accused_and_a_flipped_bit_is(name):
     caught, turn = 0, 0
     every = EVERY.get(CATALOG.specs[name].op, 1)
     for case in list(cases(CATALOG.specs[name]))[len(name) % every :: every]:

@@ -6,15 +6,15 @@ from xml.etree.ElementTree import fromstring
 import pytest
 from drawn import annotated, drawn, html_text, in_junit, in_markdown, printed
 from report_json import parsed
-from report_runs import ELSE, PARSE, RUNS, answered, case, group, run
+from report_runs import ELSE, PARSE, RUNS, answered, case, group, passed, run, unasked
 
 from convcheck.documents.encode import text
-from convcheck.judge.result import RunResult, Verdict
+from convcheck.records import replace
 from convcheck.report.document import Document
 from convcheck.report.draw.side_by_side import Side, side_by_side_page
 from convcheck.report.examples import CallInWords
-from convcheck.report.findings import Finding
 from convcheck.report.html.data import data
+from convcheck.vectors.model import COVERAGES
 
 SEVERAL = [name for name in RUNS if name not in ("interrupted", "nothing")]
 # verdict, cases, judged, failing the run, asked, wrong, known, waived; cases by verdict
@@ -31,15 +31,14 @@ COUNTS = {
     "listed": "FAIL 11 11 2 9800 80 7 1; crashed 1 fail 7 pass 2 refused 1",
     "explained": "FAIL 9 9 7 8820 1912 1 0; fail 7 pass 1 refused 1",
 }
-Table = dict[str, dict[str, str]]
 
 
-def in_terminal(result: RunResult) -> str:
+def in_terminal(result):
     return printed(result, 250, verbose=True)
 
 
 @pytest.mark.parametrize("name", RUNS)
-def test_what_is_counted_in_a_run(name: str) -> None:
+def test_what_is_counted_in_a_run(name):
     found = parsed(text(RUNS[name]()))["summary"]
     verdicts = " ".join(f"{v} {n}" for v, n in sorted(found["verdicts"].items()) if n)
     fields = ("cases", "judged", "gated", "checked", "wrong", "known", "waived")
@@ -47,7 +46,7 @@ def test_what_is_counted_in_a_run(name: str) -> None:
     assert f"{Document(RUNS[name]()).verdict} {counts}; {verdicts}" == COUNTS[name]
 
 
-def facts(finding: Finding) -> list[str]:
+def facts(finding):
     rows = [row for e in finding.examples if isinstance(e, tuple) for row in e]
     lines = [line for e in finding.examples if isinstance(e, CallInWords) for line in e.lines]
     bits = [piece.text for row in rows for line in row.bits for piece in line]
@@ -56,12 +55,12 @@ def facts(finding: Finding) -> list[str]:
             *bits, *words, *(line.words for line in lines)]  # fmt: skip
 
 
-def bare(page: str) -> str:
+def bare(page):
     return re.sub(r"[\s\\]|%0A", "", page)
 
 
 @pytest.mark.parametrize("name", RUNS)
-def test_every_format_holds_the_facts_of_a_finding(name: str) -> None:
+def test_every_format_holds_the_facts_of_a_finding(name):
     result = RUNS[name]()
     made = Document(result)
     gated = [one for one in made.unexplained if one.gated]
@@ -74,21 +73,21 @@ def test_every_format_holds_the_facts_of_a_finding(name: str) -> None:
         assert not [fact for fact in due if bare(fact) not in page]
 
 
-def table(lines: list[list[str]]) -> Table:
+def table(lines):
     heads, *rows = lines
     return {
         row[0]: {h: c for h, c in zip(heads[1:], row[1:], strict=True) if c != "0"} for row in rows
     }
 
 
-def terminal_table(page: str) -> Table:
+def terminal_table(page):
     lines = page[page.index("\nspec ") + 1 :].partition("\n\n")[0].splitlines()
     return table([re.split(r" {2,}", line.strip()) for line in lines])
 
 
-def html_table(result: RunResult) -> Table:
+def html_table(result):
     page = data(Document(result))
-    found: Table = {}
+    found = {}
     for spec in (one["id"] for one in page["specs"]):
         cases = [case for case in page["cases"] if case["spec"] == spec]
         statuses = Counter(case["status"] for case in cases)
@@ -98,7 +97,7 @@ def html_table(result: RunResult) -> Table:
 
 
 @pytest.mark.parametrize("name", RUNS)
-def test_the_tables_of_specs_are_one(name: str) -> None:
+def test_the_tables_of_specs_are_one(name):
     result = RUNS[name]()
     shown = terminal_table(in_terminal(result))
     assert len(shown) > 0
@@ -118,7 +117,7 @@ def test_the_tables_of_specs_are_one(name: str) -> None:
     ("pass", "1 case, 60 values judged of 100 asked"),
     ("fail", "1 of 1 case, 60 of 60 values judged of 100 asked"),
 ])  # fmt: skip
-def test_what_is_undefined_was_asked_and_not_judged(verdict: Verdict, said: str) -> None:
+def test_what_is_undefined_was_asked_and_not_judged(verdict, said):
     """A third of an exhaustive run may be undefined, which the number of values excludes."""
     groups = (group(ELSE, verdict, counts=(60, 60)), group(PARSE, "undefined", counts=(40, 40)))
     elsewhere = group(PARSE, "undefined", counts=(7, 7), placement="alone")
@@ -137,7 +136,7 @@ def test_what_is_undefined_was_asked_and_not_judged(verdict: Verdict, said: str)
 
 
 @pytest.mark.parametrize("name", RUNS)
-def test_the_verdict_has_one_wording(name: str) -> None:
+def test_the_verdict_has_one_wording(name):
     result = RUNS[name]()
     made = Document(result)
     for page in (in_terminal(result), in_markdown(result), html_text(result)):
@@ -146,7 +145,7 @@ def test_the_verdict_has_one_wording(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SEVERAL)
-def test_cases_that_fail_the_run_are_as_many_in_each(name: str) -> None:
+def test_cases_that_fail_the_run_are_as_many_in_each(name):
     result = RUNS[name]()
     suites = fromstring(in_junit(result)).findall("testsuite")
     tests = [test for suite in suites if suite.get("name") != "known failures" for test in suite]
@@ -164,7 +163,7 @@ def test_cases_that_fail_the_run_are_as_many_in_each(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in SEVERAL if name != "explained"])
-def test_findings_have_one_count(name: str) -> None:
+def test_findings_have_one_count(name):
     result = RUNS[name]()
     made = Document(result)
     shown = [one for one in made.findings if not one.excuse]
@@ -183,3 +182,82 @@ def test_findings_have_one_count(name: str) -> None:
         assert len(row["members"]) == len(finding.members)
         wrong, of = (sum(member[name] for member in row["members"]) for name in ("count", "of"))
         assert finding.values == (f"{wrong:,} of {of:,}" if of else "")
+
+
+LINE = "asked: 3 cases exhaustively, 2 on every boundary, 1 by samples, 1 by edge inputs, 1 in part"
+TARGETS = ("float16", "bfloat16", "uint8")
+
+
+def asked(coverage, count, source="float32"):
+    some = (passed(case("onnx.Cast-21", source, target)) for target in TARGETS[:count])
+    return run(*(replace(one, coverage=coverage) for one in some))
+
+
+def every():
+    counts = {"exhaustive": 3, "boundary-complete": 2}
+    declined = unasked(case("onnx.Cast-21", "bool", "int4"), "unsupported", "no kernel")
+    sources = ("float32", "float64", "int64", "int8", "string")
+    some = (
+        one
+        for source, coverage in zip(sources, reversed(COVERAGES), strict=True)
+        for one in asked(coverage, counts.get(coverage, 1), source).cases
+    )
+    return run(*some, replace(declined, coverage="exhaustive"))
+
+
+def lines_of(result, verbose=False):
+    return printed(result, 100, verbose).splitlines()
+
+
+def test_a_line_counts_the_cases():
+    assert LINE in " ".join(" ".join(lines_of(every())).split())
+    assert LINE in in_markdown(every())
+    assert LINE in html_text(every())
+    assert [words for words, _ in Document(every()).coverage][:2] == [
+        "exhaustively", "on every boundary",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("result", "said"), [
+    (asked("exhaustive", 1), "asked: 1 case exhaustively"),
+    (RUNS["failing"](), "asked: 22 cases by edge inputs"),
+    (replace(asked("sampled", 2), own_inputs=True), "asked: 2 cases by inputs of your own"),
+])  # fmt: skip
+def test_in_words(result, said):
+    assert Document(result).setting[-1] == said
+
+
+def test_what_was_not_asked_is_not_counted():
+    declined = unasked(case("onnx.Cast-21", "bool", "int4"), "unsupported", "no kernel")
+    assert Document(run(declined)).coverage == []
+    assert not any("asked:" in line for line in lines_of(run(declined)))
+
+
+def test_which_were_asked_otherwise_than_most_is_said_with_v():
+    assert not any("asked  " in line for line in lines_of(every()))
+    shown = lines_of(every(), verbose=True)
+    at = shown.index("asked  on every boundary: 2 cases")
+    assert shown[at + 1].strip() == "onnx.Cast-21/int8-to-{float16,bfloat16}"
+    assert not any("exhaustively:" in line for line in shown)
+    assert not any("asked  " in line for line in lines_of(asked("exhaustive", 3), verbose=True))
+
+
+def test_only_in_a_placement_is_said_where_another_was_asked_and_was_right():
+    one = case("onnx.Cast-19", "float32", "float16")
+    right, undefined = group(ELSE, "pass"), group(PARSE, "pass")
+    tail = group(ELSE, "fail", "zero", placement="odd tail")
+    alone = group(ELSE, "fail", "zero", placement="alone")
+    bulk = group(ELSE, "fail", "zero", placement="bulk")
+    for groups, where in (
+        ((right, tail), 'only in placement "odd tail"'),
+        ((right, tail, alone), 'in placement "odd tail"'),
+        ((group(ELSE, "fail", "one"), tail), 'in placement "odd tail"'),
+        ((bulk,), 'in placement "bulk"'),
+        ((undefined, bulk), 'in placement "bulk"'),
+        ((right, bulk), 'only in placement "bulk"'),
+    ):
+        found = Document(run(answered(one, *groups))).findings
+        placed = next(each for each in found if where.split('"')[1] in each.where)
+        assert (placed.where, placed.what) == (where, f"zero, {where}")
+        rows = data(Document(run(answered(one, *groups))))["findings"]
+        assert [row["where"] for row in rows].count(where) == 1

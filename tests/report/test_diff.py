@@ -1,7 +1,4 @@
 import json
-from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
 
 import pytest
 from command import check_golden, convcheck
@@ -23,7 +20,7 @@ from report_runs import (
 )
 
 from convcheck.errors import Place, UsageError
-from convcheck.judge.result import CaseResult, Excuse, Group, RunResult
+from convcheck.judge.result import Excuse
 from convcheck.plan.diff import check_comparable, diff_runs
 from convcheck.records import replace
 from convcheck.report.draw.console import plain_lines
@@ -39,14 +36,14 @@ RIGHT = group(ELSE, "pass", counts=(980, 980))
 RIGHT_TABLE = group(TABLE, "pass", counts=(44, 44))
 
 
-def changes(old: CaseResult, new: CaseResult) -> list[tuple[str, str, str]]:
+def changes(old, new):
     found = diff_runs(run(old), run(new)).findings
     return [(f.change, f.before.kind if f.before else "", f.after.kind if f.after else "")
             for f in found]  # fmt: skip
 
 
 ULP, NAN = TRUNCATED.kind, WRAPPED.kind
-BETWEEN: list[tuple[str, Sequence[Group], Sequence[Group], list[tuple[str, str, str]]]] = [
+BETWEEN = [
     ("the same", [TRUNCATED], [TRUNCATED], []),
     ("both right", [RIGHT], [RIGHT], []),
     ("new", [RIGHT], [TRUNCATED], [("new", "", ULP)]),
@@ -65,19 +62,17 @@ BETWEEN: list[tuple[str, Sequence[Group], Sequence[Group], list[tuple[str, str, 
 
 @pytest.mark.parametrize(("old", "new", "expected"), [b[1:] for b in BETWEEN],
                          ids=[b[0] for b in BETWEEN])  # fmt: skip
-def test_what_became_of_the_failures_of_a_case(
-    old: Sequence[Group], new: Sequence[Group], expected: list[tuple[str, str, str]]
-) -> None:
+def test_what_became_of_the_failures_of_a_case(old, new, expected):
     before, after = answered(A, *old), answered(A, *new)
     assert changes(before, after) == expected
 
 
-def test_a_failure_in_another_placement_is_another() -> None:
+def test_a_failure_in_another_placement_is_another():
     tail = replace(TRUNCATED, placement="odd tail")
     assert changes(answered(A, TRUNCATED), answered(A, TRUNCATED, tail)) == [("new", "", ULP)]
 
 
-def test_what_was_not_asked_is_not_called_fixed() -> None:
+def test_what_was_not_asked_is_not_called_fixed():
     failing = answered(A, TRUNCATED, WRAPPED)
     gone = unasked(A, "unsupported", "no kernel")
     assert changes(failing, gone) == [("not asked", ULP, ""), ("not asked", NAN, "")]
@@ -95,14 +90,14 @@ def test_what_was_not_asked_is_not_called_fixed() -> None:
     ]
 
 
-def test_an_excused_failure_is_a_failure() -> None:
+def test_an_excused_failure_is_a_failure():
     known = Excuse("known", "it truncates", "https://example.org/1", Place("known.toml", 3))
     excused = answered(A, replace(TRUNCATED, excuse=known))
     assert changes(answered(A, RIGHT), excused) == [("new", "", ULP)]
     assert changes(excused, answered(A, TRUNCATED)) == []
 
 
-def test_cases_that_fail_in_neither() -> None:
+def test_cases_that_fail_in_neither():
     old = run(passed(A), answered(B, group(NARROW, "tolerated", reading="to zero")))
     new = run(unasked(A, "unsupported", "no kernel"),
               answered(B, group(NARROW, "tolerated", reading="to even")))  # fmt: skip
@@ -112,17 +107,17 @@ def test_cases_that_fail_in_neither() -> None:
     assert not found.nothing
 
 
-def test_an_added_case_that_fails_is_worse() -> None:
+def test_an_added_case_that_fails_is_worse():
     assert diff_runs(run(passed(A)), run(passed(A), answered(B, TRUNCATED))).worse
     assert not diff_runs(run(passed(A)), run(passed(A), passed(B))).worse
     assert not diff_runs(run(passed(A), answered(B, TRUNCATED)), run(passed(A))).worse
 
 
-def other_vectors(result: RunResult) -> RunResult:
+def other_vectors(result):
     return replace(result, corpora=(("onnx.Cast-21", "0" * 64),))
 
 
-def test_other_vectors_are_refused_or_compared_loosely() -> None:
+def test_other_vectors_are_refused_or_compared_loosely():
     old, new = run(answered(A, TRUNCATED)), other_vectors(run(answered(A, FEWER)))
     with pytest.raises(UsageError, match=r"other vectors of onnx\.Cast-21"):
         check_comparable(old, new, ("a", "b"))
@@ -134,13 +129,13 @@ def test_other_vectors_are_refused_or_compared_loosely() -> None:
     assert [f.change for f in diff_runs(old, fixed).findings] == ["fixed"]
 
 
-def test_other_tiers_are_refused() -> None:
+def test_other_tiers_are_refused():
     with pytest.raises(UsageError, match=r"the edge tier in a, the boundary tier in b"):
         check_comparable(run(), replace(run(), tier="boundary"), ("a", "b"))
     check_comparable(run(), run(), ("a", "b"))
 
 
-def a_lot() -> tuple[RunResult, RunResult]:
+def a_lot():
     issue = Excuse("known", "ties", "https://example.org/issues/7", Place("known.toml", 3))
     spec, targets = "onnx.Cast-21", ("float8e4m3fn", "float8e4m3fnuz")
     cases = [case(s, "float32", t, saturate=1) for s in ("onnx.Cast-19", spec) for t in targets]
@@ -166,7 +161,7 @@ def a_lot() -> tuple[RunResult, RunResult]:
     return old, replace(new, backend=replace(new.backend, version="1.32.0"))
 
 
-def test_the_page() -> None:
+def test_the_page():
     found = diff_runs(*a_lot())
     whole, brief = (plain_lines(diff_page(found, verbose), 80) for verbose in (True, False))
     check_golden("diff_verbose.txt", "\n".join(whole) + "\n")
@@ -176,7 +171,7 @@ def test_the_page() -> None:
     assert heads[0] == heads[1]
 
 
-def test_many_findings_are_cut_and_v_has_all() -> None:
+def test_many_findings_are_cut_and_v_has_all():
     rows = [replace(ELSE, row=f"row {i}") for i in range(15)]
     found = diff_runs(
         run(passed(A)), run(answered(A, *(replace(TRUNCATED, decision=r) for r in rows)))
@@ -189,7 +184,7 @@ def test_many_findings_are_cut_and_v_has_all() -> None:
 
 
 @pytest.mark.parametrize("name", RUNS)
-def test_a_run_does_not_differ_from_itself(name: str) -> None:
+def test_a_run_does_not_differ_from_itself(name):
     result = RUNS[name]()
     *notes, line = plain_lines(diff_page(diff_runs(result, result), verbose=False), 80)
     assert line.startswith("no difference in ")
@@ -197,7 +192,7 @@ def test_a_run_does_not_differ_from_itself(name: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def files(tmp_path_factory):
     folder = tmp_path_factory.mktemp("diff")
     old, new = a_lot()
     (folder / "old.json").write_text(render(document(old)))
@@ -217,7 +212,7 @@ CODES = [
 
 
 @pytest.mark.parametrize(("arguments", "code"), CODES, ids=lambda v: str(v))
-def test_exit_codes(files: Path, arguments: tuple[str, ...], code: int) -> None:
+def test_exit_codes(files, arguments, code):
     done = convcheck("diff", *(str(files / a) if a.endswith("json") else a for a in arguments))
     assert done.returncode == code, done.stdout + done.stderr
     assert bool(done.stdout) == (code != 2)
@@ -226,10 +221,10 @@ def test_exit_codes(files: Path, arguments: tuple[str, ...], code: int) -> None:
         assert done.stdout == "no difference in 11 cases\n"
 
 
-def test_the_json(files: Path) -> None:
+def test_the_json(files):
     done = convcheck("diff", files / "old.json", files / "new.json", "-o", "-")
     assert "FIXED" in done.stderr
-    found: dict[str, Any] = held_to_schema("diff", json.loads(done.stdout))
+    found = held_to_schema("diff", json.loads(done.stdout))
     assert found["format"] == "convcheck-diff/3"
     assert found["summary"] == {
         "changed_cause": 0, "other_cause": 0,

@@ -1,18 +1,16 @@
 import json
-from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 from command import convcheck
 from report_json import document, held_to_schema, render
 from report_runs import ELSE, TRUNCATED, answered, case, group, passed, run, unasked
 
-from convcheck.judge.result import CaseDiagnosis, CauseInWords, Names, RunResult
-from convcheck.plan.diff import RunDifference, diff_runs
+from convcheck.judge.result import CaseDiagnosis, CauseInWords
+from convcheck.plan.diff import diff_runs
 from convcheck.records import replace
 from convcheck.report.draw.console import plain_lines
 from convcheck.report.draw.diff import diff_page
 
-NARROW, CUT, FLUSHED = ("through-float32",), ("truncates",), ("flushes-results",)
+NARROW, CUT = ("through-float32",), ("truncates",)
 BOTH = (*NARROW, *CUT)
 CAUSES = (
     CauseInWords("through-float32", "rounds twice, through float32", 0),
@@ -25,7 +23,7 @@ A, B, C, D = (each.id for each in CASES)
 RIGHT = group(ELSE, "pass", counts=(980, 980))
 
 
-def told(fits: Mapping[str, Sequence[Names]], digest: str = "a") -> RunResult:
+def told(fits, digest="a"):
     failing = replace(TRUNCATED, digest=digest * 32)
     cases = [
         replace(answered(each, failing), diagnosis=CaseDiagnosis(980, 312, tuple(fits[each.id])))
@@ -36,7 +34,7 @@ def told(fits: Mapping[str, Sequence[Names]], digest: str = "a") -> RunResult:
     return replace(run(*cases), causes=CAUSES)
 
 
-def changed(found: RunDifference) -> list[tuple[str, Names, int, int, dict[str, int]]]:
+def changed(found):
     return [
         (
             one.change,
@@ -49,13 +47,13 @@ def changed(found: RunDifference) -> list[tuple[str, Names, int, int, dict[str, 
     ]
 
 
-def switched(found: RunDifference) -> list[tuple[str, Names, Names]]:
+def switched(found):
     names = [[tuple(c.name for c in side) for side in (one.before, one.after)]
              for one in found.other_causes]  # fmt: skip
     return [(one.case, *both) for one, both in zip(found.other_causes, names, strict=True)]
 
 
-def test_what_came_went_grew_and_shrank() -> None:
+def test_what_came_went_grew_and_shrank():
     old = told({A: [NARROW], B: [NARROW], C: [CUT]})
     new = told({A: [NARROW], C: [CUT], D: [CUT]}, "b")
     assert changed(diff_runs(old, new)) == [
@@ -74,7 +72,7 @@ def test_what_came_went_grew_and_shrank() -> None:
     assert not any(switched(found) for found in (come, moved))
 
 
-def test_a_case_whose_cause_is_another() -> None:
+def test_a_case_whose_cause_is_another():
     found = diff_runs(told({A: [NARROW], B: [CUT], C: []}), told({A: [CUT], B: [], C: [CUT]}, "b"))
     assert switched(found) == [(A, NARROW, CUT), (B, CUT, ()), (C, (), CUT)]
     assert changed(found) == [
@@ -83,7 +81,7 @@ def test_a_case_whose_cause_is_another() -> None:
     ]
 
 
-def test_what_fits_in_both_runs_is_no_change() -> None:
+def test_what_fits_in_both_runs_is_no_change():
     """Alone, the old run would be explained by truncation, which covers all three cases."""
     old = told({A: [CUT], B: [CUT], C: [NARROW, CUT]})
     found = diff_runs(old, told({A: [CUT], B: [CUT], C: [NARROW]}, "b"))
@@ -92,7 +90,7 @@ def test_what_fits_in_both_runs_is_no_change() -> None:
     assert changed(chosen) == [("shrunk", CUT, 3, 1, {"pass": 2})]
 
 
-def test_the_same_answers_have_the_same_cause() -> None:
+def test_the_same_answers_have_the_same_cause():
     """A newer catalogue has more causes, or other names."""
     for before, after in (([], [CUT]), ([NARROW], [CUT]), ([CUT], [])):
         found = diff_runs(told({A: before}), told({A: after}))
@@ -100,7 +98,7 @@ def test_the_same_answers_have_the_same_cause() -> None:
         assert (changed(found), switched(found)) == ([], [])
 
 
-def test_what_was_not_asked_is_not_gone() -> None:
+def test_what_was_not_asked_is_not_gone():
     old, new = told({A: [CUT], B: [CUT]}), told({})
     hidden = {A: unasked(CASES[0], "unsupported", "no kernel"),
               B: unasked(CASES[1], "crashed", "died")}  # fmt: skip
@@ -110,7 +108,7 @@ def test_what_was_not_asked_is_not_gone() -> None:
     assert changed(diff_runs(old, new)) == [("gone", CUT, 2, 0, {"pass": 2})]
 
 
-def test_runs_without_causes_are_compared_as_before() -> None:
+def test_runs_without_causes_are_compared_as_before():
     with_causes = told({A: [CUT]})
     bare = [replace(c, diagnosis=None) for c in with_causes.cases]
     older = replace(with_causes, cases=tuple(bare), causes=())
@@ -137,7 +135,7 @@ SAID = (
 )
 
 
-def test_the_page_begins_with_the_causes() -> None:
+def test_the_page_begins_with_the_causes():
     found = diff_runs(told({A: [NARROW], B: [CUT]}), told({A: [CUT], B: [], D: [CUT]}, "b"))
     lines = plain_lines(diff_page(found, verbose=False), 80)
     assert max(map(len, lines)) <= 80
@@ -147,7 +145,7 @@ def test_the_page_begins_with_the_causes() -> None:
     assert places == sorted(places)
 
 
-def test_the_json_has_the_causes(tmp_path: Path) -> None:
+def test_the_json_has_the_causes(tmp_path):
     for name, result in (
         ("old", told({A: [NARROW], B: [CUT]})),
         ("new", told({A: [CUT], B: [CUT]}, "b")),

@@ -14,7 +14,6 @@ from convcheck import __version__
 from convcheck.judge.result import Example
 from convcheck.judge.words import explain_arguments
 from convcheck.rules.cases import cases
-from convcheck.rules.model import Case
 from convcheck.semantics.answers_at import run_program
 from convcheck.semantics.evaluate import compile_case
 from convcheck.semantics.expected import EXACT
@@ -124,14 +123,14 @@ BAD = {
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_pages(name: str) -> None:
+def test_pages(name):
     done = convcheck("explain", *shlex.split(PAGES[name]))
     assert (done.returncode, done.stderr) == (0, "")
     check_golden(f"{name}.txt", done.stdout.replace(__version__, "VERSION"))
 
 
 @pytest.mark.parametrize("question", FACTS)
-def test_what_is_expected_and_by_which_rule(question: str) -> None:
+def test_what_is_expected_and_by_which_rule(question):
     done = convcheck("explain", *shlex.split(question))
     assert (done.returncode, done.stderr) == (0, "")
     assert max(map(len, done.stdout.splitlines())) <= 80
@@ -143,7 +142,7 @@ def test_what_is_expected_and_by_which_rule(question: str) -> None:
     assert not [fact for fact in due if fact not in fields]
 
 
-def test_an_attribute_that_reverses_what_is_expected_is_told() -> None:
+def test_an_attribute_that_reverses_what_is_expected_is_told():
     done = convcheck("explain", "onnx.Cast-21/float32-to-float8e4m3fn", "464.25")
     assert "`saturate` was not given: its default 1." in done.stdout
     assert "With saturate=0 any NaN is expected" in " ".join(done.stdout.split())
@@ -151,7 +150,7 @@ def test_an_attribute_that_reverses_what_is_expected_is_told() -> None:
     assert "saturate=0" not in other.stdout
 
 
-def test_a_long_name_stands_apart_from_the_type() -> None:
+def test_a_long_name_stands_apart_from_the_type():
     case = "onnx.QuantizeLinear-23/float32-float32-float4e2m1/tensor"
     done = convcheck("explain", case, "4.5", "3", "0")
     [line] = [line for line in done.stdout.splitlines() if line.startswith("y_zero_point")]
@@ -159,7 +158,7 @@ def test_a_long_name_stands_apart_from_the_type() -> None:
 
 
 @pytest.mark.parametrize("line", BAD)
-def test_bad_input(line: str) -> None:
+def test_bad_input(line):
     done = convcheck("explain", *shlex.split(line))
     assert done.returncode == 2, done.stdout
     assert BAD[line] in done.stderr
@@ -170,7 +169,7 @@ ELEMENTWISE = [spec for spec in CATALOG.specs.values() if not spec.body.whole_ca
 
 
 @pytest.mark.parametrize("spec", ELEMENTWISE, ids=lambda spec: spec.id)
-def test_a_trace_is_what_the_evaluator_does(spec: object) -> None:
+def test_a_trace_is_what_the_evaluator_does(spec):
     rng = random.Random(0)
     spec = CATALOG.specs[spec.id]
     for case in rng.sample(list(cases(spec)), 40):
@@ -190,7 +189,7 @@ def test_a_trace_is_what_the_evaluator_does(spec: object) -> None:
                 assert given.pattern != EXACT or given.code == reading.codes[i]
 
 
-def test_the_rounded_value_is_exact_however_far() -> None:
+def test_the_rounded_value_is_exact_however_far():
     """[x] of numbers far beyond max, whose exact value the evaluator does not need."""
     spec = CATALOG.specs["onnx.Cast-21"]
     case = next(c for c in cases(spec) if c.name == "float64-to-float8e4m3fn/saturate=1")
@@ -201,7 +200,7 @@ def test_the_rounded_value_is_exact_however_far() -> None:
         assert given.rounded.value == want
 
 
-def first(spec: str, name: str) -> Case:
+def first(spec, name):
     return next(c for c in cases(CATALOG.specs[spec]) if c.name.startswith(name))
 
 
@@ -214,7 +213,7 @@ def first(spec: str, name: str) -> Case:
     (first("onnx.Cast-21", "int4-to-float32"), 0xF),
     (first("onnx.Cast-21", "bool-to-string"), 1),
 ])  # fmt: skip
-def test_the_report_s_command_works_in_a_shell(case: Case, word: int | str) -> None:
+def test_the_report_s_command_works_in_a_shell(case, word):
     arguments = explain_arguments(case, Example((word,), 0, 0))
     line = "printf '%s\\0' " + " ".join(arguments)
     said = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=True).stdout
@@ -229,7 +228,7 @@ def test_the_report_s_command_works_in_a_shell(case: Case, word: int | str) -> N
     ("float32-to-bfloat16 0x3f808001", "rounding_backends:Truncating", "WRONG: one ulp too"),
     ("uint8-to-uint8 100", "bad_backends:Segfault", "CRASHED"),
 ])  # fmt: skip
-def test_a_wrong_answer_is_a_finding(question: str, backend: str, said: str) -> None:
+def test_a_wrong_answer_is_a_finding(question, backend, said):
     name, value = question.split()
     line = ("explain", f"onnx.Cast-21/{name}", value, "--backend", f"planted.{backend}")
     done = convcheck(*line)
@@ -237,7 +236,7 @@ def test_a_wrong_answer_is_a_finding(question: str, backend: str, said: str) -> 
     assert said in done.stdout
 
 
-def test_a_wrong_sequence_is_shown_beside_what_was_due() -> None:
+def test_a_wrong_sequence_is_shown_beside_what_was_due():
     done = convcheck(
         *("explain", f"openvino.Range-4/{INT32}-to-int32", "1", "6", "2"),
         *("--backend", "planted.deviating:OneMore"),
@@ -246,7 +245,7 @@ def test_a_wrong_sequence_is_shown_beside_what_was_due() -> None:
     check_golden("explain-wrong-sequence.txt", done.stdout.replace(__version__, "VERSION"))
 
 
-def test_onnxruntime_can_be_asked() -> None:
+def test_onnxruntime_can_be_asked():
     done = convcheck(
         *("explain", "onnx.Cast-21/float32-to-float16", "inf", "--backend", "ort"),
         *("--backend", "reference"),
@@ -255,7 +254,7 @@ def test_onnxruntime_can_be_asked() -> None:
     assert done.stdout.count("verdict   as expected") == 2
 
 
-def test_a_time_out_names_the_flag_that_allows_more() -> None:
+def test_a_time_out_names_the_flag_that_allows_more():
     hangs = "planted.bad_backends:HangsAlways"
     question = ("onnx.Cast-21/float32-to-float16", "1", "--backend", hangs, "--timeout", "0.4")
     done = convcheck("explain", *question)

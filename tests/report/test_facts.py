@@ -1,8 +1,6 @@
 import json
 import subprocess
 import sys
-from pathlib import Path
-from typing import Any
 
 import pytest
 from facts import difference, facts
@@ -10,14 +8,14 @@ from places import TESTS
 
 GROUP = {"rule": "saturate", "row": "nan", "verdict": "fail", "placement": "", "count": 2}
 CAUSE = {"together": [{"name": "ties-away"}], "cases": [{"case": "a", "wrong": 2, "answers": 9}]}
-RUN: dict[str, Any] = {
+RUN = {
     "format": "convcheck-report/2",
     "cases": [{"id": "a", "verdict": "fail", "groups": [GROUP]}],
     "causes": [CAUSE],
 }
 
 
-def written(path: Path, run: object) -> Path:
+def written(path, run):
     path.write_text(json.dumps(run))
     return path
 
@@ -30,7 +28,7 @@ def written(path: Path, run: object) -> Path:
     ('"causes": [{', '"causes": [], "rest": [{', 1),
     ('"count": 2', '"count": 2, "digest": "ab"', 0),
 ])  # fmt: skip
-def test_what_differs(old: str, new: str, changed: int, tmp_path: Path) -> None:
+def test_what_differs(old, new, changed, tmp_path):
     text = json.dumps(RUN)
     assert old in text
     before = written(tmp_path / "before.json", RUN)
@@ -40,9 +38,7 @@ def test_what_differs(old: str, new: str, changed: int, tmp_path: Path) -> None:
     assert subprocess.run(command, capture_output=True, check=False).returncode == bool(changed)
 
 
-def test_a_run_has_the_same_facts_as_one_of_the_format_before(
-    tmp_path: Path,
-) -> None:
+def test_a_run_has_the_same_facts_as_one_of_the_format_before(tmp_path):
     group = {key: GROUP[key] for key in ("verdict", "count")} | {"rule": 0}
     now = RUN | {
         "format": "convcheck-run/3",
@@ -53,6 +49,6 @@ def test_a_run_has_the_same_facts_as_one_of_the_format_before(
     assert difference(before, after) == []
 
 
-def test_another_format_is_refused() -> None:
+def test_another_format_is_refused():
     with pytest.raises(ValueError, match="convcheck-report/2"):
         list(facts({**RUN, "format": "convcheck-report/1"}))

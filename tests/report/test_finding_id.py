@@ -1,12 +1,9 @@
-from pathlib import Path
-
 import pytest
 from command import convcheck, refused, report_at
 from drawn import in_junit, in_markdown, printed
 from report_runs import ELSE, TABLE, TRUNCATED, answered, case, group, run
 
 from convcheck.documents.encode import text
-from convcheck.judge.result import RunResult
 from convcheck.records import replace
 from convcheck.report.document import Document
 
@@ -15,11 +12,11 @@ ONE = case("onnx.Cast-19", "float32", "bfloat16")
 OTHER = case("onnx.Cast-21", "float64", "float16")
 
 
-def ids(result: RunResult) -> list[str]:
+def ids(result):
     return [finding.id for finding in Document(result).findings]
 
 
-def test_it_is_that_of_the_same_failure_in_another_run() -> None:
+def test_it_is_that_of_the_same_failure_in_another_run():
     few = replace(TRUNCATED, count=1, ranges=(), examples=(), digest="f" * 32)
     first, second = ids(run(answered(ONE, TRUNCATED))), ids(run(answered(OTHER, few)))
     assert first == second == ["ea9d4294"]  # it must not change from version to version
@@ -32,7 +29,7 @@ def test_it_is_that_of_the_same_failure_in_another_run() -> None:
     assert len(set(made)) == len(made)
 
 
-def test_the_command_that_explains_asks_the_backend_again() -> None:
+def test_the_command_that_explains_asks_the_backend_again():
     result = run(answered(ONE, TRUNCATED))
     named = replace(result, backend=replace(result.backend, address="process:./mine -x"))
     command = "convcheck explain --backend 'process:./mine -x' onnx.Cast-19/float32-to-bfloat16"
@@ -41,7 +38,7 @@ def test_the_command_that_explains_asks_the_backend_again() -> None:
 
 
 @pytest.fixture(scope="module")
-def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def report(tmp_path_factory):
     path = tmp_path_factory.mktemp("id") / "run.json"
     done = convcheck(
         "run", "--backend", TRUNCATING, "onnx.Cast-21", "--from", "float32", "--to", "bfloat16",
@@ -52,13 +49,13 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def named_in(report: Path) -> list[str]:
+def named_in(report):
     cases = report_at(report)["cases"]
     groups = (group for case in cases for group in case["groups"])
     return list(dict.fromkeys(group["finding"] for group in groups if "finding" in group))
 
 
-def test_report_shows_one_finding(report: Path) -> None:
+def test_report_shows_one_finding(report):
     first, *others = named_in(report)
     assert others
     done = convcheck("report", report, "--finding", first)
@@ -70,7 +67,7 @@ def test_report_shows_one_finding(report: Path) -> None:
     assert "--finding zz names no finding of this run" in said
 
 
-def test_report_takes_the_selectors_of_a_run(report: Path, tmp_path: Path) -> None:
+def test_report_takes_the_selectors_of_a_run(report, tmp_path):
     done = convcheck("report", report, "onnx.Cast-21", "--to", "bfloat16")
     assert "float32-to-bfloat16" in done.stdout
     assert "float32-to-float16" not in done.stdout
@@ -84,7 +81,7 @@ def test_report_takes_the_selectors_of_a_run(report: Path, tmp_path: Path) -> No
     assert not (tmp_path / "part.json").exists()
 
 
-def test_explain_and_repro_take_it(report: Path) -> None:
+def test_explain_and_repro_take_it(report):
     first, *_ = named_in(report)
     done = convcheck("explain", "--report", report, "--finding", first, "--backend", TRUNCATING)
     assert done.returncode == 1
@@ -95,7 +92,7 @@ def test_explain_and_repro_take_it(report: Path) -> None:
     refused("explain", "--finding", first)
 
 
-def test_nothing_is_cut_where_there_is_no_terminal(tmp_path: Path) -> None:
+def test_nothing_is_cut_where_there_is_no_terminal(tmp_path):
     words = "no kernel for this pair of types " * 30
     kinds = [group(ELSE, "fail", f"kind {i} of wrongness, {words}") for i in range(40)]
     path = tmp_path / "run.json"

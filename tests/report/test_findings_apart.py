@@ -1,6 +1,4 @@
 import json
-from pathlib import Path
-from typing import Any
 
 import pytest
 from catalogue import CATALOG
@@ -13,14 +11,12 @@ from report_runs import TRUNCATED, answered, case, run
 from convcheck.gate.baseline import baseline, hold, read_known
 from convcheck.gate.compare import Failures
 from convcheck.judge.failure import failure_key_of_cause, finding_id, is_of_most
-from convcheck.judge.result import Group, RunResult
 from convcheck.plan.diff import diff_runs
 from convcheck.records import replace
 from convcheck.report.document import Document
 from convcheck.report.draw.console import plain_lines
 from convcheck.report.draw.diff import diff_page
 from convcheck.report.draw.side_by_side import shared_findings
-from convcheck.report.findings import Finding
 
 BACKEND = "tests.planted.deviating:TwoFaults"
 CAST = case("onnx.Cast-24", "int64", "float8e8m0", round_mode="down")
@@ -28,39 +24,36 @@ OTHER = case("onnx.Cast-24", "int8", "float8e8m0", round_mode="down")
 LIKE = case("onnx.CastLike-24", "int8", "float8e8m0", round_mode="down")
 
 
-def part(count: int, of: int) -> Group:
+def part(count, of):
     return replace(TRUNCATED, count=count, of=of, examples=(), ranges=())
 
 
 FEW, MANY = part(5, 156), part(120, 127)
 
 
-def findings(result: RunResult) -> tuple[Finding, ...]:
+def findings(result):
     return Document(result).findings
 
 
 @pytest.fixture(scope="module")
-def report(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+def report(tmp_path_factory):
     path = tmp_path_factory.mktemp("apart") / "run.json"
     done = convcheck(
         "run", "--backend", BACKEND, "onnx.Cast-24", "onnx.CastLike-24", "--from", "int32",
         "--from", "int8", "--to", "float8e8m0", "--where", "round_mode=down", "-o", path,
     )  # fmt: skip
     assert done.returncode == 1
-    made: dict[str, Any] = parsed(path.read_text())
-    return made
+    return parsed(path.read_text())
 
 
-def test_two_faults_by_one_row_are_two_findings_with_examples(
-    report: dict[str, Any],
-) -> None:
+def test_two_faults_by_one_row_are_two_findings_with_examples(report):
     failing = [
         (one["case"]["id"].partition("/")[0], one["case"]["inputs"][0], group)
         for one in report["cases"] for group in one.get("groups", ())
         if group.get("verdict") == "fail"
     ]  # fmt: skip
     rules = report["rules"]
-    ids: dict[str, set[tuple[str, str]]] = {}
+    ids = {}
     for spec, source, group in failing:
         ids.setdefault(group["finding"], set()).add((spec, source))
         assert group["examples"]
@@ -79,7 +72,7 @@ def test_two_faults_by_one_row_are_two_findings_with_examples(
 
 
 @pytest.mark.parametrize("others", [[answered(LIKE, FEW)], [answered(OTHER, MANY)]])
-def test_another_operator_or_share_is_another_finding_in_every_format(others: list[Any]) -> None:
+def test_another_operator_or_share_is_another_finding_in_every_format(others):
     result = run(answered(CAST, FEW), *others)
     one, two = ids = [finding.id for finding in findings(result)]
     assert one != two
@@ -96,7 +89,7 @@ def test_another_operator_or_share_is_another_finding_in_every_format(others: li
     assert [[name for name, _ in sides] for sides in shared] == [["a", "b"]] * 2
 
 
-def test_the_same_operator_and_order_of_share_is_one_finding() -> None:
+def test_the_same_operator_and_order_of_share_is_one_finding():
     newer = replace(CAST, spec="onnx.Cast-25", version=25)
     [found] = findings(run(answered(CAST, FEW), answered(newer, part(1, 4000))))
     assert len(found.members) == 2
@@ -104,15 +97,13 @@ def test_the_same_operator_and_order_of_share_is_one_finding() -> None:
     assert found.id == finding_id(failure_key_of_cause(MANY, OTHER))
 
 
-def test_what_is_most() -> None:
+def test_what_is_most():
     assert [is_of_most(part(*share)) for share in ((1, 1), (1, 2), (2, 5), (3, 5))] == [
         True, True, False, True,
     ]  # fmt: skip
 
 
-def test_a_new_list_has_an_entry_per_operator_and_an_old_one_is_read(
-    tmp_path: Path,
-) -> None:
+def test_a_new_list_has_an_entry_per_operator_and_an_old_one_is_read(tmp_path):
     result = run(answered(CAST, FEW), answered(LIKE, MANY))
     ids = [one.case.id for one in result.cases]
     text = baseline(result).text

@@ -1,13 +1,11 @@
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 from browser import opened, reloaded, started
 from drawn import in_html
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import expect
 from report_runs import (
     CAUSES,
     ELSE,
@@ -26,7 +24,7 @@ from report_runs import (
     run,
 )
 
-from convcheck.judge.result import Example, Group, RunResult
+from convcheck.judge.result import Example
 from convcheck.numerics.format import Text
 from convcheck.numerics.order import code_at_index
 from convcheck.records import replace
@@ -40,13 +38,13 @@ SLACK = 3  # on a loaded one
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
+def browser():
     with started() as found:
         yield found
 
 
 @pytest.fixture(scope="module")
-def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+def pages(tmp_path_factory):
     folder = tmp_path_factory.mktemp("html")
     made = {name: make() for name, make in RUNS.items()} | {"hostile": hostile()}
     for name, result in made.items():
@@ -56,28 +54,28 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {name: folder / f"{name}.html" for name in made}
 
 
-def cell(page: Page, spec: str, row: str, column: str) -> str:
+def cell(page, spec, row, column):
     return f'[data-key="{spec}|{row}|{column}"]'
 
 
-def counted(page: Page) -> str:
+def counted(page):
     return page.inner_text(".counted")
 
 
-def kinds(page: Page) -> list[str]:
+def kinds(page):
     return page.locator("#findings .finding .kind").all_inner_texts()
 
 
-def symbols(page: Page) -> str:
+def symbols(page):
     return "".join(page.locator(".matrix td .symbol").all_inner_texts())
 
 
-def open_all(page: Page) -> None:
+def open_all(page):
     page.evaluate("for (const b of document.querySelectorAll('#findings h3 button')) b.click()")
 
 
 @pytest.mark.parametrize("name", RUNS)
-def test_it_opens(browser: Browser, pages: dict[str, Path], name: str) -> None:
+def test_it_opens(browser, pages, name):
     words = {"all_pass": "PASS", "known": "PASS", "interrupted": "INTERRUPTED",
              "nothing": "NOTHING JUDGED", "below": "PASS"}  # fmt: skip
     with opened(browser, pages[name]) as page:
@@ -89,7 +87,7 @@ def test_it_opens(browser: Browser, pages: dict[str, Path], name: str) -> None:
         assert page.locator("#findings .body:not([hidden])").count() == len(kinds(page))
 
 
-def test_the_head_says_what_has_to_change(browser: Browser, pages: dict[str, Path]) -> None:
+def test_the_head_says_what_has_to_change(browser, pages):
     with opened(browser, pages["listed"]) as page:
         text = page.inner_text("main")
         assert "passes now; remove the entry" in text
@@ -101,7 +99,7 @@ def test_the_head_says_what_has_to_change(browser: Browser, pages: dict[str, Pat
         assert link.get_attribute("href") == link.inner_text()
 
 
-def test_filters(browser: Browser, pages: dict[str, Path]) -> None:
+def test_filters(browser, pages):
     with opened(browser, pages["listed"]) as page:
         assert counted(page) == "11 cases, 8 findings"
         page.click(".chip:has-text('known')")
@@ -119,10 +117,10 @@ def test_filters(browser: Browser, pages: dict[str, Path]) -> None:
         assert "q=saturating+NaN" in page.url
 
 
-def test_chips_count_cases_as_other_formats_do(browser: Browser, pages: dict[str, Path]) -> None:
+def test_chips_count_cases_as_other_formats_do(browser, pages):
     """A case counts under its status. Other cases with such values are stated separately."""
     for name in ("kinds", "listed", "failing"):
-        counts: Counter[str] = Counter()
+        counts = Counter()
         for some in Document(RUNS[name]()).cases.values():
             counts += Counter(case.status.word for case in some)
         with opened(browser, pages[name]) as page:
@@ -137,7 +135,7 @@ def test_chips_count_cases_as_other_formats_do(browser: Browser, pages: dict[str
         assert "that stand otherwise as a whole" in str(chip.get_attribute("title"))
 
 
-def test_filters_by_attribute_and_their_link(browser: Browser, pages: dict[str, Path]) -> None:
+def test_filters_by_attribute_and_their_link(browser, pages):
     with opened(browser, pages["failing"]) as page:
         page.select_option("label.choice:has-text('saturate') select", "0")
         assert [kinds(page), set(symbols(page))] == [[], {"·"}]
@@ -150,7 +148,7 @@ def test_filters_by_attribute_and_their_link(browser: Browser, pages: dict[str, 
         assert page.locator(".matrix").get_attribute("data-name") == "onnx.CastLike-21"
 
 
-def test_a_cell_gives_its_findings(browser: Browser, pages: dict[str, Path]) -> None:
+def test_a_cell_gives_its_findings(browser, pages):
     with opened(browser, pages["failing"]) as page:
         page.click(cell(page, "onnx.Cast-*", "float32", "bfloat16"))
         panel = page.locator("#cell")
@@ -176,11 +174,11 @@ def test_a_cell_gives_its_findings(browser: Browser, pages: dict[str, Path]) -> 
         assert page.inner_text("#cell-title") == "float32 → bfloat16"
 
 
-def letters(page: Page, within: str) -> list[str]:
+def letters(page, within):
     return page.locator(f"{within} .letter").all_inner_texts()
 
 
-def test_a_card_a_cause_then_what_none_explains(browser: Browser, pages: dict[str, Path]) -> None:
+def test_a_card_a_cause_then_what_none_explains(browser, pages):
     causes = Document(RUNS["explained"]()).causes
     with opened(browser, pages["explained"]) as page:
         cards = page.locator(".cause")
@@ -203,7 +201,7 @@ def test_a_card_a_cause_then_what_none_explains(browser: Browser, pages: dict[st
         assert letters(page, "#findings") == ["A", "B", "A+B"]
 
 
-def test_a_cause_is_a_filter(browser: Browser, pages: dict[str, Path]) -> None:
+def test_a_cause_is_a_filter(browser, pages):
     causes = Document(RUNS["explained"]()).causes
     chosen = "label.choice:has-text('cause') select"
     with opened(browser, pages["explained"]) as page:
@@ -228,7 +226,7 @@ def test_a_cause_is_a_filter(browser: Browser, pages: dict[str, Path]) -> None:
         assert "cause=" not in page.url
 
 
-def test_what_a_cause_does_not_explain_has_no_letter(browser: Browser, tmp_path: Path) -> None:
+def test_what_a_cause_does_not_explain_has_no_letter(browser, tmp_path):
     specs, fits = ("onnx.Cast-19", "onnx.Cast-21"), ("truncates",)
     half = diagnosed(case(specs[0], "float64", "bfloat16"), 980, fits)
     listed = replace(WRAPPED, excuse=excuse(12))
@@ -249,7 +247,7 @@ def test_what_a_cause_does_not_explain_has_no_letter(browser: Browser, tmp_path:
         assert letters(page, "#findings") == []
 
 
-def test_a_card_opens_by_key_and_by_link(browser: Browser, pages: dict[str, Path]) -> None:
+def test_a_card_opens_by_key_and_by_link(browser, pages):
     with opened(browser, pages["explained"]) as page:
         page.focus(".cause[data-cause=A] button")
         page.keyboard.press("Enter")
@@ -272,7 +270,7 @@ def test_a_card_opens_by_key_and_by_link(browser: Browser, pages: dict[str, Path
         assert letters(page, "#cell .cause-buttons") == ["A+B"]
 
 
-def test_keys(browser: Browser, pages: dict[str, Path]) -> None:
+def test_keys(browser, pages):
     focus = "document.activeElement.id || document.activeElement.dataset.key"
     with opened(browser, pages["failing"]) as page:
         page.keyboard.press("/")
@@ -301,7 +299,7 @@ def test_keys(browser: Browser, pages: dict[str, Path]) -> None:
         assert page.locator("#cell").is_visible()
 
 
-def test_dark_and_light(browser: Browser, pages: dict[str, Path]) -> None:
+def test_dark_and_light(browser, pages):
     paper = "getComputedStyle(document.body).backgroundColor"
     light, dark = "rgb(251, 251, 250)", "rgb(21, 24, 28)"
     with opened(browser, pages["failing"], color_scheme="dark") as page:
@@ -315,7 +313,7 @@ def test_dark_and_light(browser: Browser, pages: dict[str, Path]) -> None:
         assert page.evaluate(paper) == light
 
 
-def test_what_others_write_does_nothing(browser: Browser, pages: dict[str, Path]) -> None:
+def test_what_others_write_does_nothing(browser, pages):
     with opened(browser, pages["hostile"]) as page:
         assert page.locator("h1").inner_text() == HOSTILE.replace("\u2028", " ")
         open_all(page)
@@ -335,7 +333,7 @@ def test_what_others_write_does_nothing(browser: Browser, pages: dict[str, Path]
         assert "</script><img" in page.inner_text("#findings blockquote >> nth=0")
 
 
-def test_the_page_fits_a_phone_and_paper(browser: Browser, pages: dict[str, Path]) -> None:
+def test_the_page_fits_a_phone_and_paper(browser, pages):
     narrow = {"width": 400, "height": 800}
     for name in ("kinds", "calls", "listed", "explained"):
         with opened(browser, pages[name], viewport=narrow) as page:
@@ -345,7 +343,7 @@ def test_the_page_fits_a_phone_and_paper(browser: Browser, pages: dict[str, Path
             assert page.locator("#filters").is_hidden()
 
 
-def test_copying_a_command(browser: Browser, pages: dict[str, Path]) -> None:
+def test_copying_a_command(browser, pages):
     with opened(browser, pages["failing"]) as page:
         page.click("#findings .finding h3 button >> nth=0")
         button = page.locator("#findings .command button").first
@@ -357,7 +355,7 @@ def test_copying_a_command(browser: Browser, pages: dict[str, Path]) -> None:
         assert page.input_value("#search").startswith("convcheck explain --backend ")
 
 
-def large(count: int) -> RunResult:
+def large(count):
     types = [name for name, fmt in FORMATS.items() if not isinstance(fmt, Text) and name != "bool"]
     cases = []
     pairs = [(v, s, t) for v in range(19, 26) for s in types for t in types]
@@ -369,9 +367,8 @@ def large(count: int) -> RunResult:
     return run(*cases)
 
 
-def different(i: int, source: str, target: str) -> Group:
+def different(i, source, target):
     came, due = FORMATS[source], FORMATS[target]
-    assert not isinstance(came, Text) and not isinstance(due, Text)  # noqa: PT018
     examples = []
     for k in (2 * i, 2 * i + 1):
         low, high = ends(due)
@@ -389,9 +386,7 @@ def different(i: int, source: str, target: str) -> Group:
     return replace(made, digest=f"{i * 0x9E3779B97F4A7C15F39CC0605CEDC835 % (1 << 128):032x}")
 
 
-def test_five_thousand_groups(
-    browser: Browser, tmp_path: Path, record_property: Callable[[str, object], None]
-) -> None:
+def test_five_thousand_groups(browser, tmp_path, record_property):
     result = large(5000)
     failing = [g for c in result.cases for g in c.groups if g.verdict == "fail"]
     assert len(failing) == 5000
@@ -416,9 +411,7 @@ def test_five_thousand_groups(
     assert ready < READY * SLACK, said
 
 
-def test_a_finding_shows_each_sentence_and_its_translation(
-    browser: Browser, tmp_path: Path
-) -> None:
+def test_a_finding_shows_each_sentence_and_its_translation(browser, tmp_path):
     quoted = (
         Quotation("Down.", "Manual", "down"), Quotation("Nach oben.", "Handbuch", "up", "Upwards.")
     )  # fmt: skip

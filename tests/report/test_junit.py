@@ -1,8 +1,7 @@
 import time
 from collections import Counter
-from collections.abc import Iterator
 from datetime import UTC, datetime
-from xml.etree.ElementTree import Element, fromstring
+from xml.etree.ElementTree import fromstring
 
 import pytest
 import xmlschema
@@ -27,36 +26,35 @@ from report_runs import (
 
 import convcheck
 from convcheck.errors import Place
-from convcheck.judge.result import BackendInfo, CaseResult, Problem, RunResult, Timing
+from convcheck.judge.result import BackendInfo, Problem, Timing
 from convcheck.records import replace
-from convcheck.rules.model import Level
 
 SCHEMA = xmlschema.XMLSchema(TESTS / "schemas" / "junit-10.xsd")
 ONE = case("onnx.Cast-21", "float32", "bfloat16")
 HOSTILE = "a\x00\x1b[31m\x0b\ufffe\ud800]]> <b> & \"'\t\r\nend"
 
 
-def rendered(result: RunResult) -> Element:
+def rendered(result):
     text = in_junit(result)
     SCHEMA.validate(text)
     return fromstring(text)
 
 
-def outcome(result: CaseResult, level: Level = "disputed") -> tuple[str, str]:
+def outcome(result, level="disputed"):
     test = next(rendered(run(result, level=level)).iter("testcase"))
     tags = [(child.tag, child.get("message", child.text or "")) for child in test]
     return tags[0] if tags else ("", "")
 
 
 @pytest.mark.parametrize("name", ["junit-listed", "junit-kinds"])
-def test_golden(name: str) -> None:
+def test_golden(name):
     text = in_junit(RUNS[name.removeprefix("junit-")]())
     version = f'name="convcheck" value="{convcheck.__version__}"'
     check_golden(f"{name}.xml", text.replace(version, 'name="convcheck" value=""'), None)
 
 
 @pytest.mark.parametrize("name", RUNS)
-def test_every_report_is_what_the_schema_says_and_counts_right(name: str) -> None:
+def test_every_report_is_what_the_schema_says_and_counts_right(name):
     result = RUNS[name]()
     root = rendered(result)
     suites = root.findall("testsuite")
@@ -73,17 +71,17 @@ def test_every_report_is_what_the_schema_says_and_counts_right(name: str) -> Non
     assert bool(bad) == (result.outcome != "pass")
 
 
-def test_the_schema_is_one() -> None:
+def test_the_schema_is_one():
     text = in_junit(RUNS["listed"]()).replace("<testcase classname", "<testcase klass", 1)
     assert not SCHEMA.is_valid(text)
     assert not SCHEMA.is_valid('<testsuite tests="1"/>')
 
 
-def gone(verdict: str, message: str = "") -> CaseResult:
+def gone(verdict, message=""):
     return unasked(ONE, verdict, message)
 
 
-def test_the_outcome_of_a_case() -> None:
+def test_the_outcome_of_a_case():
     assert outcome(passed(ONE)) == ("", "")
     said = "one ulp too small in magnitude; 312 of 980; float-to-float / else"
     assert outcome(answered(ONE, TRUNCATED)) == ("failure", said)
@@ -94,7 +92,7 @@ def test_the_outcome_of_a_case() -> None:
     assert outcome(gone("undefined"))[0] == "skipped"
 
 
-def test_the_cause_stands_before_what_is_wrong() -> None:
+def test_the_cause_stands_before_what_is_wrong():
     root = rendered(RUNS["explained"]())
     failures = list(root.iter("failure"))
     why = "cause A: truncates (truncates)"
@@ -109,13 +107,13 @@ def test_the_cause_stands_before_what_is_wrong() -> None:
     assert "cause B" not in {one.get("name") for one in root[0].iter("property")}
 
 
-def test_below_the_gate_passes_and_says_so() -> None:
+def test_below_the_gate_passes_and_says_so():
     tag, said = outcome(answered(ONE, TRUNCATED), "normative")
     assert tag == "system-out"
     assert "fail (below the gate)  onnx.Cast-21/float32-to-bfloat16" in said
 
 
-def test_what_a_list_excuses_is_skipped_with_the_reason() -> None:
+def test_what_a_list_excuses_is_skipped_with_the_reason():
     known = replace(TRUNCATED, excuse=excuse(12, issue=ISSUE))
     said = f"known: rounds halves up, {ISSUE}, {KNOWN_FILE}:12"
     assert outcome(answered(ONE, known)) == ("skipped", said)
@@ -128,7 +126,7 @@ def test_what_a_list_excuses_is_skipped_with_the_reason() -> None:
     assert outcome(whole)[0] == "skipped"
 
 
-def test_what_is_wrong_with_the_list_fails_in_a_suite_of_its_own() -> None:
+def test_what_is_wrong_with_the_list_fails_in_a_suite_of_its_own():
     suite = rendered(RUNS["listed"]()).findall("testsuite")[-1]
     assert (suite.get("name"), suite.get("failures")) == ("known failures", "2")
     stale, changed = suite.iter("failure")
@@ -137,18 +135,18 @@ def test_what_is_wrong_with_the_list_fails_in_a_suite_of_its_own() -> None:
     assert CHANGED in (changed.text or "")
 
 
-def test_a_run_that_was_stopped_or_judged_nothing_does_not_look_well() -> None:
+def test_a_run_that_was_stopped_or_judged_nothing_does_not_look_well():
     assert "interrupted" in (messages(RUNS["interrupted"]()))[0]
     assert messages(RUNS["nothing"]()) == ["2 cases asked, none judged"]
     assert messages(run()) == ["0 cases asked, none judged"]
     assert not messages(RUNS["all_pass"]())
 
 
-def messages(result: RunResult) -> list[str]:
+def messages(result):
     return [error.get("message", "") for error in rendered(result).iter("error")]
 
 
-def test_properties() -> None:
+def test_properties():
     suite = rendered(RUNS["listed"]()).find("testsuite")
     said = {p.get("name"): p.get("value") for p in suite.iter("property")}
     assert said == {
@@ -158,7 +156,7 @@ def test_properties() -> None:
     }  # fmt: skip
 
 
-def hostile() -> Iterator[RunResult]:
+def hostile():
     wrong = replace(TRUNCATED, kind=HOSTILE, placement=HOSTILE, reading=HOSTILE)
     by = replace(TRUNCATED.decision, rule=HOSTILE, cite=HOSTILE, source=HOSTILE)
     yield run(answered(ONE, wrong), gone("unsupported", HOSTILE), gone("crashed", HOSTILE))
@@ -170,7 +168,7 @@ def hostile() -> Iterator[RunResult]:
     yield replace(run(passed(ONE)), backend=BackendInfo(HOSTILE, HOSTILE), problems=(problem,))
 
 
-def test_characters_that_xml_cannot_have() -> None:
+def test_characters_that_xml_cannot_have():
     for result in hostile():
         text = in_junit(result)
         SCHEMA.validate(text)
@@ -179,7 +177,7 @@ def test_characters_that_xml_cannot_have() -> None:
         assert "]]" in text
 
 
-def test_thousands_of_cases_take_no_time() -> None:
+def test_thousands_of_cases_take_no_time():
     """A guard against superlinear time. 7,649 cases of a runtime take 0.7 s."""
     several = [replace(TRUNCATED, kind=kind) for kind in ("a", "b")]
     found = [answered(one.case, *several) for one in many().cases[:30]] * 10
@@ -188,7 +186,7 @@ def test_thousands_of_cases_take_no_time() -> None:
     assert time.process_time() - start < 3
 
 
-def timed() -> RunResult:
+def timed():
     began = datetime(2026, 1, 31, 12, 0, 0, tzinfo=UTC)
     others = [case("onnx.Cast-19", "float32", target) for target in ("float16", "uint8")]
     times = {ONE.id: 1.25, others[0].id: 0.0004}
@@ -196,7 +194,7 @@ def timed() -> RunResult:
     return replace(result, timing=Timing(began, 2.0, times))
 
 
-def test_times_are_of_cases_and_suites_and_the_run() -> None:
+def test_times_are_of_cases_and_suites_and_the_run():
     root = rendered(timed())
     first, other = root.findall("testsuite")
     assert [suite.get("timestamp") for suite in (first, other)] == ["2026-01-31T12:00:00Z"] * 2
@@ -204,6 +202,6 @@ def test_times_are_of_cases_and_suites_and_the_run() -> None:
     assert [test.get("time") for test in root.iter("testcase")] == ["1.250", "0.000", None]
 
 
-def test_what_is_not_known_is_not_said() -> None:
+def test_what_is_not_known_is_not_said():
     elements = rendered(RUNS["listed"]()).iter()
     assert not {"time", "timestamp"} & {name for each in elements for name in each.attrib}

@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from command import check_golden, convcheck, refused
@@ -31,13 +30,13 @@ COMPLETED = {
 
 
 @pytest.mark.parametrize("name", ["show-specs", "show-types"])
-def test_lists(name: str) -> None:
+def test_lists(name):
     done = convcheck(*name.split("-"))
     assert (done.returncode, done.stderr) == (0, "")
     check_golden(f"{name}.txt", done.stdout, width=None)
 
 
-def test_cases() -> None:
+def test_cases():
     done = convcheck("show", "cases", "onnx.Cast-24", "--from", "int8", "--to", "float8e8m0")
     assert done.stdout.splitlines() == [
         f"onnx.Cast-24/int8-to-float8e8m0/saturate={saturate}/round_mode={mode}"
@@ -49,7 +48,7 @@ def test_cases() -> None:
     ("onnx.Cast-21 --to int4", "values"), ("openvino.Range-4", "calls"),
     ("openvino.FakeConvert-13", "calls"),
 ])  # fmt: skip
-def test_counts(asked: str, unit: str) -> None:
+def test_counts(asked, unit):
     show = ("show", "cases", *asked.split())
     *lines, last = convcheck(*show, "--count").stdout.splitlines()
     assert [line.split()[1] for line in lines] == convcheck(*show).stdout.splitlines()
@@ -61,11 +60,11 @@ def test_counts(asked: str, unit: str) -> None:
 
 
 @pytest.mark.parametrize("arguments", BAD)
-def test_bad_input(arguments: tuple[str, ...]) -> None:
+def test_bad_input(arguments):
     assert BAD[arguments] in refused("show", *arguments)
 
 
-def test_specs_of_one_s_own(tmp_path: Path) -> None:
+def test_specs_of_one_s_own(tmp_path):
     write_spec(tmp_path)
     done = convcheck("show", "specs", "acme.*", "--specs", tmp_path)
     assert done.stdout.splitlines()[1].split() == [*("acme.Convert-1", "table", "3", "3", "6", "-")]
@@ -80,7 +79,7 @@ finally: print(sorted({"onnx", "onnxruntime", "openvino", "torch", "ml_dtypes"} 
 """
 
 
-def test_backends(tmp_path: Path) -> None:
+def test_backends(tmp_path):
     """Of another package one lacks its runtime, and two are broken. None is loaded."""
     (tmp_path / "elsewhere.py").write_text("import no_such_runtime.core\n")
     (tmp_path / "shattered.py").write_text("raise RuntimeError('driver\\ntoo old')\n")
@@ -107,7 +106,7 @@ def test_backends(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("line", "at"), COMPLETED)
-def test_completion(line: str, at: int) -> None:
+def test_completion(line, at):
     asking = {"_CONVCHECK_COMPLETE": "bash_complete", "COMP_WORDS": line, "COMP_CWORD": str(at)}
     done = convcheck(**asking)
     words = [entry.partition(",")[2] for entry in done.stdout.splitlines()]

@@ -1,12 +1,10 @@
 import re
 import tomllib
-from collections.abc import Iterator
 
 import pytest
 from command import check_golden
 from drawn import in_markdown
 from markdown_it import MarkdownIt
-from markdown_it.token import Token
 from report_runs import (
     CHANGED,
     ISSUE,
@@ -26,7 +24,7 @@ from report_runs import (
 )
 
 from convcheck.errors import Place
-from convcheck.judge.result import BackendInfo, CauseInWords, Problem, RunResult
+from convcheck.judge.result import BackendInfo, CauseInWords, Problem
 from convcheck.records import replace
 from convcheck.report.draw import markdown
 
@@ -41,13 +39,13 @@ ALLOWED = re.compile(
 PARSER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 
 
-def tokens(text: str) -> Iterator[Token]:
+def tokens(text):
     for token in PARSER.parse(text):
         yield token
         yield from token.children or ()
 
 
-def words(text: str) -> str:
+def words(text):
     said = []
     for token in PARSER.parse(text):
         parts = token.children or ()
@@ -55,7 +53,7 @@ def words(text: str) -> str:
     return "\n".join(filter(None, said))
 
 
-def check(text: str) -> None:
+def check(text):
     assert len(text.encode()) < LIMIT
     raw = [t.content for t in tokens(text) if t.type in ("html_block", "html_inline")]
     assert not [html for html in raw if not ALLOWED.fullmatch(html)]
@@ -64,16 +62,16 @@ def check(text: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["markdown-calls", "markdown-explained"])
-def test_golden(name: str) -> None:
+def test_golden(name):
     check_golden(f"{name}.md", in_markdown(RUNS[name.removeprefix("markdown-")]()), None)
 
 
 @pytest.mark.parametrize("name", RUNS)
-def test_every_report_is_sound(name: str) -> None:
+def test_every_report_is_sound(name):
     check(in_markdown(RUNS[name]()))
 
 
-def test_the_verdict_is_the_first_line() -> None:
+def test_the_verdict_is_the_first_line():
     for name, word in (
         ("listed", "FAIL"), ("known", "PASS"), ("interrupted", "INTERRUPTED"),
         ("nothing", "NOTHING JUDGED"),
@@ -81,11 +79,11 @@ def test_the_verdict_is_the_first_line() -> None:
         assert in_markdown(RUNS[name]()).startswith(f"## {word}: onnxruntime 1.31.1\n")
 
 
-def blocks(text: str) -> list[str]:
+def blocks(text):
     return [token.content for token in tokens(text) if token.type == "fence"]
 
 
-def test_many_causes_stay_small() -> None:
+def test_many_causes_stay_small():
     made = [
         diagnosed(case(f"onnx.Cast-{i}", "float32", "bfloat16"), 980, (f"c{i}",))
         for i in range(100, 200)
@@ -96,7 +94,7 @@ def test_many_causes_stay_small() -> None:
     assert "… and 70 more causes." in text
 
 
-def test_the_matrix_has_the_rows_and_columns_that_fail() -> None:
+def test_the_matrix_has_the_rows_and_columns_that_fail():
     text = in_markdown(RUNS["failing"]())
     [grid] = [block for block in blocks(text) if "float32  " in block]
     assert "float64" not in grid
@@ -104,21 +102,21 @@ def test_the_matrix_has_the_rows_and_columns_that_fail() -> None:
     assert "Where it fails" not in in_markdown(RUNS["known"]())
 
 
-def test_the_list_is_repaired_by_a_copy() -> None:
+def test_the_list_is_repaired_by_a_copy():
     text = in_markdown(RUNS["stale"]())
     [toml] = [t.content for t in tokens(text) if t.type == "fence" and t.info == "toml"]
     assert tomllib.loads(toml) == tomllib.loads(CHANGED)
     assert "passes now; remove the entry, " in words(text)
 
 
-def test_known_failures_are_folded_with_reason_and_issue() -> None:
+def test_known_failures_are_folded_with_reason_and_issue():
     text = in_markdown(RUNS["known"]())
     assert "<details><summary>Known and waived failures</summary>" in text
     assert f"ci/known.toml:12  {ISSUE}" in text
     assert "convcheck explain" not in text
 
 
-def large(count: int) -> RunResult:
+def large(count):
     targets = [replace(dtype("int8"), name=f"{'t' * 40}{i}") for i in range(count)]
     cases = [replace(ONE, outputs=(target,)) for target in targets]
     found = [
@@ -129,7 +127,7 @@ def large(count: int) -> RunResult:
 
 
 @pytest.mark.parametrize("count", [1, 40, 60, 80, 400])
-def test_it_stays_small_and_says_what_it_leaves_out(count: int) -> None:
+def test_it_stays_small_and_says_what_it_leaves_out(count):
     text = in_markdown(large(count))
     check(text)
     shown = len(re.findall(r"FAIL [0-9a-f]{8}: kind \d+", text))
@@ -141,14 +139,14 @@ def test_it_stays_small_and_says_what_it_leaves_out(count: int) -> None:
     assert f"… and {240 - entries} more entries" in text
 
 
-def test_a_table_too_large_is_left_out_with_a_word() -> None:
+def test_a_table_too_large_is_left_out_with_a_word():
     found = [passed(case(f"onnx.Cast-{i}", "float32", "bfloat16")) for i in range(500)]
     text = in_markdown(run(*found))
     check(text)
     assert "… and 1 table, for which there is no room." in text
 
 
-def test_many_known_failures_stay_small() -> None:
+def test_many_known_failures_stay_small():
     found = [
         excused_by(excuse(i, reason=f"{i} {'why ' * 99}"), answered(ONE, TRUNCATED))
         for i in range(300)
@@ -158,7 +156,7 @@ def test_many_known_failures_stay_small() -> None:
     assert re.search(r"… and 2\d\d more, of", text)
 
 
-def hostile() -> Iterator[RunResult]:
+def hostile():
     wrong = replace(TRUNCATED, kind=HOSTILE, placement=HOSTILE, reading=HOSTILE)
     by = replace(TRUNCATED.decision, rule=HOSTILE, cite=HOSTILE, source=HOSTILE)
     named = replace(ONE, spec="a|b`c-1", attributes=(("x", "a|`b"),))
@@ -174,7 +172,7 @@ def hostile() -> Iterator[RunResult]:
     yield replace(run(passed(ONE)), backend=backend, problems=(problem,), notes=(HOSTILE,))
 
 
-def test_text_from_outside_is_only_text() -> None:
+def test_text_from_outside_is_only_text():
     for result in hostile():
         text = in_markdown(result)
         check(text)
@@ -186,7 +184,7 @@ def test_text_from_outside_is_only_text() -> None:
         assert not re.search(r"[@]octocat|#12", prose)
 
 
-def test_words_are_shown_as_they_are() -> None:
+def test_words_are_shown_as_they_are():
     shown = words(markdown.escaped(HOSTILE)).replace("<!-- -->", "")
     assert shown == HOSTILE
     assert words(markdown.code("a ``b` | c`")) == "a ``b` | c`"

@@ -2,13 +2,12 @@
 
 import re
 import subprocess
-from pathlib import Path
 
 import pytest
 from catalogue import CATALOG
 from command import check_golden
 from drawn import printed
-from oracle.promotion import Question, priority
+from oracle.promotion import priority
 from planted.asking import Scripted
 from planted.calls import PROMOTE, asked_as
 from report_json import document, masked, parsed, render
@@ -18,13 +17,11 @@ from convcheck.ask.elements import ask_calls
 from convcheck.documents import encode
 from convcheck.judge import words
 from convcheck.judge.calls import judge
-from convcheck.judge.result import Example, RunResult
+from convcheck.judge.result import Example
 from convcheck.records import replace
-from convcheck.report import matrix
 from convcheck.report.document import Document
 from convcheck.report.draw import wrong_types
 from convcheck.rules.cases import cases
-from convcheck.rules.find import compact_names
 from convcheck.semantics.expected import PATTERNS
 from convcheck.vectors.generate import call_set
 
@@ -36,21 +33,21 @@ PAGES = [
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_terminal_golden(name: str) -> None:
+def test_terminal_golden(name):
     _, kind, width = name.split("-")
     check_golden(f"{name}.txt", printed(RUNS[kind](), int(width)), int(width))
 
 
 @pytest.mark.parametrize("width", [80, 120, 200])
 @pytest.mark.parametrize("name", RUNS)
-def test_a_page_is_no_wider_than_its_terminal(name: str, width: int) -> None:
+def test_a_page_is_no_wider_than_its_terminal(name, width):
     for verbose in (False, True):
         lines = printed(RUNS[name](), width, verbose).splitlines()
         assert max(map(len, lines)) <= width
 
 
 @pytest.mark.parametrize("name", ["report-calls", "report-explained"])
-def test_json_golden(name: str) -> None:
+def test_json_golden(name):
     kind = name.removeprefix("report-")
     check_golden(f"{name}.json", render(masked(document(RUNS[kind]()))), None)
 
@@ -61,7 +58,7 @@ GROUP = {"verdict": "pass", **BLANK, "count": 0, "of": 0}
 
 
 @pytest.mark.parametrize("name", RUNS)
-def test_json_has_what_the_run_found(name: str) -> None:
+def test_json_has_what_the_run_found(name):
     result = RUNS[name]()
     whole = document(result)
     rules = whole["rules"]
@@ -81,7 +78,7 @@ LAYOUTS = ("tensor-tensor", "scalar-tensor")
 SPEC = CATALOG.specs["openvino.ConvertPromoteTypes-14"]
 
 
-def accepts_scalars(asked: Question) -> Question:
+def accepts_scalars(asked):
     of_table = asked.scalars and 0 in asked.ranks and any(asked.ranks)
     return asked._replace(
         unsafe=asked.unsafe or (of_table and priority(asked.left) == priority(asked.right))
@@ -91,7 +88,7 @@ def accepts_scalars(asked: Question) -> Question:
 KERNELS = {**PROMOTE.wrong, "refusal missing for scalars": asked_as(accepts_scalars)}
 
 
-def promoted(name: str) -> RunResult:
+def promoted(name):
     backend = Scripted(KERNELS[name])
     results = []
     for one in cases(SPEC):
@@ -101,7 +98,7 @@ def promoted(name: str) -> RunResult:
     return run(*results)
 
 
-def test_promotions_show_the_wrong_cells() -> None:
+def test_promotions_show_the_wrong_cells():
     text = re.sub(r"(yaml):[0-9]+", r"\1:LINE", printed(promoted("refusal missing for scalars")))
     check_golden("report-promoted-refusal-missing-for-scalars.txt", text, None)
 
@@ -111,7 +108,7 @@ def test_promotions_show_the_wrong_cells() -> None:
     ("one width too wide", 411, ("f16", "i8", "f32≠f16")),
     ("refusal missing for scalars", 21, ("i16", "u8", "u8≠refused")),
 ])  # fmt: skip
-def test_wrong_cells_were_answered(name: str, wrong: int, cell: tuple[str, str, str]) -> None:
+def test_wrong_cells_were_answered(name, wrong, cell):
     result = promoted(name)
     found = wrong_types.patterns(result.cases)
     cells = {cell for pattern in found for cell in pattern.cells}
@@ -129,7 +126,7 @@ def test_wrong_cells_were_answered(name: str, wrong: int, cell: tuple[str, str, 
     assert all(len(line) <= 80 or "/" in line for line in text.splitlines())
 
 
-def test_every_wrong_cell_is_shown_if_asked_for() -> None:
+def test_every_wrong_cell_is_shown_if_asked_for():
     result = promoted("one width too wide")
     short, whole = (printed(result, verbose=v) for v in (False, True))
     assert "more pattern" in short
@@ -139,7 +136,7 @@ def test_every_wrong_cell_is_shown_if_asked_for() -> None:
     assert whole.count("≠") == 1 + sum(len(p.cells) for p in found)
 
 
-def test_a_long_list_in_braces_is_cut() -> None:
+def test_a_long_list_in_braces_is_cut():
     some = [case("onnx.Cast-21", "float32", "bfloat16")]
     names = [replace(dtype("int8"), name=f"t{i}") for i in range(20)]
     many = [replace(some[0], inputs=(name,)) for name in names]
@@ -148,7 +145,7 @@ def test_a_long_list_in_braces_is_cut() -> None:
     assert "t19}-to-bfloat16" in " ".join(printed(result, verbose=True).split())
 
 
-def test_wrong_elements_of_a_promotion_by_one_row_are_one_failure() -> None:
+def test_wrong_elements_of_a_promotion_by_one_row_are_one_failure():
     asked = replace(RUNS["calls"]().cases[1].case, outputs=())
     one = RUNS["calls"]().cases[1].groups[0]
     other = replace(one, kind="too large", count=3)
@@ -161,7 +158,7 @@ def test_wrong_elements_of_a_promotion_by_one_row_are_one_failure() -> None:
     assert len(Document(apart).findings) == 2
 
 
-def test_settings_are_named_by_what_they_have_in_common() -> None:
+def test_settings_are_named_by_what_they_have_in_common():
     asked = [(layout, f"a={a}", "b=1") for layout in ("x", "y", "z") for a in (0, 1)]
     names = wrong_types.names_of(asked[:4], asked)
     assert names == ["x|y"]
@@ -173,7 +170,7 @@ def test_settings_are_named_by_what_they_have_in_common() -> None:
     assert wrong_types.names_of(few, [*asked, *asked, *few]) == ["x, a=default"]
 
 
-def test_the_command_of_a_call_is_copied_as_it_is() -> None:
+def test_the_command_of_a_call_is_copied_as_it_is():
     text = printed(RUNS["calls"]())
     script = re.findall(r"^ +convcheck explain (?:.*\\\n)*.*", text, re.MULTILINE)
     assert len(script) == 9
@@ -189,12 +186,12 @@ def test_the_command_of_a_call_is_copied_as_it_is() -> None:
     ]  # fmt: skip
 
 
-def test_no_values_are_counted_where_only_calls_are_asked() -> None:
+def test_no_values_are_counted_where_only_calls_are_asked():
     alone = replace(RUNS["calls"](), cases=RUNS["calls"]().cases[:2])
     assert "values" not in printed(alone)
 
 
-def test_json_write_replaces_the_file_and_leaves_nothing_beside(tmp_path: Path) -> None:
+def test_json_write_replaces_the_file_and_leaves_nothing_beside(tmp_path):
     path = tmp_path / "report.json"
     path.write_text("an older report")
     encode.write(RUNS["all_pass"](), str(path))
@@ -202,14 +199,14 @@ def test_json_write_replaces_the_file_and_leaves_nothing_beside(tmp_path: Path) 
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_colour_is_only_colour() -> None:
+def test_colour_is_only_colour():
     result = RUNS["failing"]()
     shown = printed(result, force_terminal=True, color_system="truecolor", no_color=False)
     assert "\x1b[" in shown
     assert re.sub(r"\x1b\[[0-9;]*m", "", shown) == printed(result)
 
 
-def test_matrices_that_are_equal_but_for_what_is_left_out_are_shown_once() -> None:
+def test_matrices_that_are_equal_but_for_what_is_left_out_are_shown_once():
     wrong = [answered(case(s, "float32", "bfloat16"), TRUNCATED) for s in ("a.b-1", "a.b-2")]
     no_kernel = unasked(case("a.b-2", "int4", "int4"), "unsupported", "")
     lines = printed(run(*wrong, no_kernel)).splitlines()
@@ -217,14 +214,14 @@ def test_matrices_that_are_equal_but_for_what_is_left_out_are_shown_once() -> No
     assert any("are left out (-v)" in line for line in lines)
 
 
-def test_many_cases_that_have_nothing_in_common_are_counted() -> None:
+def test_many_cases_that_have_nothing_in_common_are_counted():
     odd = [case(f"onnx.Cast-{30 + i}", "float32", t) for i, t in enumerate(FORMATS)]
     result = run(*(answered(one, TRUNCATED) for one in odd))
     assert f"… and {len(odd) - 5} more cases (-v lists all)" in printed(result)
     assert "more cases" not in printed(result, verbose=True)
 
 
-def test_an_operator_of_two_inputs() -> None:
+def test_an_operator_of_two_inputs():
     two = replace(case("my.Op-1", "float16", "float16"), inputs=(dtype("float16"), dtype("int4")))
     wrong = replace(TRUNCATED, ranges=(), examples=(Example((0x3C00, 0xF), 0x3C00, 0x3C01),))
     text = printed(run(answered(two, wrong)))
@@ -234,34 +231,24 @@ def test_an_operator_of_two_inputs() -> None:
     assert "\n      ".join(inputs) in text
 
 
-def test_unsupported_reasons_that_differ_in_numbers_are_one() -> None:
+def test_unsupported_reasons_that_differ_in_numbers_are_one():
     result = run(*(unasked(case(f"onnx.Cast-{v}", "int4", "bool"), "unsupported", f"no Cast({v})")
                    for v in range(20, 30)))  # fmt: skip
     assert "unsupported  10 cases, such as: no Cast(20)" in printed(result)
     assert "no Cast(29)" in printed(result, verbose=True)
 
 
-def test_what_is_below_the_gate_fails_a_run_at_its_own_level() -> None:
+def test_what_is_below_the_gate_fails_a_run_at_its_own_level():
     lower = replace(RUNS["below"](), level="implied")
     assert document(lower)["summary"]["gated"] == 1
 
 
-def test_a_value_wrong_in_two_placements_counts_once() -> None:
+def test_a_value_wrong_in_two_placements_counts_once():
     again = replace(TRUNCATED, placement="alone", count=300)
     result = run(answered(case("onnx.Cast-19", "float32", "bfloat16"), TRUNCATED, again))
     assert document(result)["summary"]["wrong"] == 312
 
 
-def test_compact_names() -> None:
-    ids = [f"onnx.Cast-{v}/{s}-to-bool" for v in (9, 13) for s in ("int8", "int4")]
-    assert compact_names(ids) == ["onnx.Cast-{9,13}/{int8,int4}-to-bool"]
-    assert compact_names([*ids, "my.Op-1/int8/r=2"])[1] == "my.Op-1/int8/r=2"
-    assert matrix.compact_specs(
-        ["onnx.Cast-9", "onnx.Cast-13", "pypto.cast-0.1", "pypto.cast-0.2"]
-    ) == ("onnx.Cast-{9,13}, pypto.cast-{0.1,0.2}")
-    assert matrix.family("onnx.Cast-9") == "onnx.Cast-*"
-
-
-def test_patterns_have_words() -> None:
+def test_patterns_have_words():
     assert all(words.pattern(f"<{p}>") not in ("", p) for p in PATTERNS if p != "exact")
     assert words.pattern("<html>") == words.pattern(3) == words.pattern("") == ""

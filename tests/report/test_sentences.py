@@ -1,5 +1,3 @@
-from pathlib import Path
-
 import pytest
 from catalogue import CATALOG, compiled
 from command import convcheck
@@ -8,17 +6,15 @@ from report_runs import TRUNCATED, answered, case, run
 
 from convcheck.documents.decode import read
 from convcheck.documents.encode import text
-from convcheck.judge.result import RunResult
 from convcheck.records import replace
 from convcheck.report.document import Document
 from convcheck.rules.body.formula import Formula
 from convcheck.rules.cases import cases
 from convcheck.rules.find import find_case
 from convcheck.rules.load import load
-from convcheck.rules.model import Outcome, Rule, Spec
+from convcheck.rules.model import Outcome
 from convcheck.semantics.body import compile_calls
 from convcheck.semantics.evaluate import compile_case
-from convcheck.semantics.expected import Decision
 from convcheck.semantics.trace import row_in_words
 from convcheck.semantics.vocabulary import AS_BELOW, AS_REAL, CASES, COMPUTATIONS, CONSTANTS, ELSE
 from specs import GOOD, write_spec
@@ -38,17 +34,17 @@ CELLS = {
 }  # fmt: skip
 
 
-def decisions(name: str) -> dict[str, Decision]:
+def decisions(name):
     spec, source, target = name.split()
     found = find_case(CATALOG, spec, source, target, ())
     return {by.name: by for by in compiled(found).decisions}
 
 
-def acme(folder: Path, text: str) -> Spec:
+def acme(folder, text):
     return load([write_spec(folder, text)]).specs["acme.Convert-1"]
 
 
-def pages(shown: RunResult) -> list[str]:
+def pages(shown):
     """Draw every format, without its escapes and breaks."""
     notes = "".join(annotated(shown))
     drawn = (in_markdown(shown), in_junit(shown), notes, html_text(shown), text(shown))
@@ -56,13 +52,13 @@ def pages(shown: RunResult) -> list[str]:
     return [" ".join(page.split()) for page in plain]
 
 
-def showing(by: Decision) -> RunResult:
+def showing(by):
     one = case("onnx.Cast-21", "float32", "bfloat16")
     return run(answered(one, replace(TRUNCATED, decision=by)))
 
 
 @pytest.mark.parametrize("spec", CASTS, ids=lambda spec: spec.id)
-def test_rows_of_onnx_tables_quote_the_row_that_says_what_they_give(spec: Spec) -> None:
+def test_rows_of_onnx_tables_quote_the_row_that_says_what_they_give(spec):
     rules = [rule for rule in spec.rules if rule.name in TABLES]
     assert len(rules) == (3 if spec.version >= 24 else 2)
     for rule in rules:
@@ -74,7 +70,7 @@ def test_rows_of_onnx_tables_quote_the_row_that_says_what_they_give(spec: Spec) 
                     assert cell.outcomes[0].word in given(rule, row.label, printed[i])
 
 
-def given(rule: Rule, label: str, printed: str) -> tuple[str, ...]:
+def given(rule, label, printed):
     if label == "[x] = -0":
         return ("+0",)  # rounded to nearest even, in a format without a negative zero
     if printed == "-NaN":
@@ -84,7 +80,7 @@ def given(rule: Rule, label: str, printed: str) -> tuple[str, ...]:
     return (CELLS[printed],)
 
 
-def test_a_sentence_of_a_whole_table_stands_with_the_row_in_words(tmp_path: Path) -> None:
+def test_a_sentence_of_a_whole_table_stands_with_the_row_in_words(tmp_path):
     spec = acme(tmp_path / "table", GOOD)
     [first] = [c for c in cases(spec) if c.name == "float32-to-float8e4m3fn"]
     said = {by.row: by.row_in_words for by in compile_case(spec, first).decisions}
@@ -101,7 +97,7 @@ def test_a_sentence_of_a_whole_table_stands_with_the_row_in_words(tmp_path: Path
     assert (by.cite, by.row_in_words) == ("Own.", "")
 
 
-def test_a_row_is_put_in_the_words_of_the_rounding_mode_of_the_case(tmp_path: Path) -> None:
+def test_a_row_is_put_in_the_words_of_the_rounding_mode_of_the_case(tmp_path):
     text = GOOD.replace(
         "attributes:",
         "attributes:\n  mode: {type: string, values: [tie, cut], default: tie, "
@@ -114,7 +110,7 @@ def test_a_row_is_put_in_the_words_of_the_rounding_mode_of_the_case(tmp_path: Pa
     assert said == [f"where no row before it holds, the result is x rounded ({m})" for m in modes]
 
 
-def test_every_decision_says_which_sentence_it_rests_on() -> None:
+def test_every_decision_says_which_sentence_it_rests_on():
     wanting = []
     for spec in CATALOG.specs.values():
         rules = {rule.name: rule for rule in spec.rules}
@@ -131,7 +127,7 @@ def test_every_decision_says_which_sentence_it_rests_on() -> None:
     assert wanting == []
 
 
-def test_a_disputed_finding_shows_its_readings_sentences_in_every_format(tmp_path: Path) -> None:
+def test_a_disputed_finding_shows_its_readings_sentences_in_every_format(tmp_path):
     by = decisions("onnx.Cast-21 float32 int4")["float-to-short / else"]
     shown = showing(by)
     [found] = Document(shown).findings
@@ -146,7 +142,7 @@ def test_a_disputed_finding_shows_its_readings_sentences_in_every_format(tmp_pat
     assert Document(again).findings[0].cited == found.cited
 
 
-def test_readings_that_rest_on_one_sentence_show_it_once() -> None:
+def test_readings_that_rest_on_one_sentence_show_it_once():
     [by] = decisions("onnx.Cast-13 float32 string").values()
     [found] = Document(showing(by)).findings
     assert [said.partition(': "')[0] for said in found.cited] == [
@@ -154,13 +150,13 @@ def test_readings_that_rest_on_one_sentence_show_it_once() -> None:
     ]  # fmt: skip
 
 
-def test_a_row_of_a_table_is_told_in_every_format() -> None:
+def test_a_row_of_a_table_is_told_in_every_format():
     by = decisions("onnx.Cast-24 float32 float8e4m3fn")["float-to-float8-saturating / [x] > max"]
     words = "above the largest finite value, the result is the largest finite value"
     assert all(words in page for page in pages(showing(by)))
 
 
-def test_a_sequence_of_a_wrong_length_shows_the_sentence_on_the_length() -> None:
+def test_a_sequence_of_a_wrong_length_shows_the_sentence_on_the_length():
     for name in ("onnx.Range-11/int32-int32-int32", "openvino.Range-4/int32-int32-int32-to-int32"):
         spec = CATALOG.specs[name.partition("/")[0]]
         [one] = [c for c in cases(spec) if c.id == name]
@@ -172,7 +168,7 @@ def test_a_sequence_of_a_wrong_length_shows_the_sentence_on_the_length() -> None
             assert {said.of for said in by.sentences} >= {"length", "elements"}
 
 
-def test_a_nan_is_judged_by_sentences_on_both_kinds_of_nan() -> None:
+def test_a_nan_is_judged_by_sentences_on_both_kinds_of_nan():
     found = {
         cell.cite.text
         for spec in CATALOG.specs.values() for rule in spec.rules for row in rule.rows
@@ -182,7 +178,7 @@ def test_a_nan_is_judged_by_sentences_on_both_kinds_of_nan() -> None:
     assert all("signaling NaN" in says and "of a quiet NaN" in says for says in found)
 
 
-def test_a_paraphrase_stands_without_quotation_marks_in_every_format() -> None:
+def test_a_paraphrase_stands_without_quotation_marks_in_every_format():
     by = decisions("onnx.Cast-21 float32 bfloat16")["float-to-float / else"]
     said = "in our words: The floating-point number nearest to the infinitely precise result"
     assert by.cite.startswith(said)
@@ -200,7 +196,7 @@ def test_a_paraphrase_stands_without_quotation_marks_in_every_format() -> None:
     assert said[:20] in shown_spec
 
 
-def test_explain_shows_a_reading_with_its_sentence() -> None:
+def test_explain_shows_a_reading_with_its_sentence():
     shown = convcheck("explain", "onnx.Cast-21/float32-to-int4", "1.5").stdout
     assert ("undefined if OOR" in shown, shown.count("\ntext ")) == (False, 2)
     shown = convcheck("explain", "onnx.Cast-24/float32-to-float8e4m3fn/saturate=1", "1000").stdout
@@ -208,7 +204,7 @@ def test_explain_shows_a_reading_with_its_sentence() -> None:
     assert "the result is the largest finite value" in " ".join(shown.split())
 
 
-def test_every_word_of_the_tables_has_words() -> None:
+def test_every_word_of_the_tables_has_words():
     assert all(word.english for word in CASES.values())
     assert row_in_words(ELSE, ()).startswith("where no row before it holds")
     known = (*CONSTANTS.values(), *COMPUTATIONS.values())

@@ -1,7 +1,6 @@
 """Several backends in one run: reports built by hand with golden files, and real runs."""
 
 import re
-from pathlib import Path
 
 import pytest
 from command import check_golden, convcheck
@@ -9,10 +8,7 @@ from drawn import drawn
 from report_json import held_log
 from report_runs import RUNS, TRUNCATED, answered, case, passed, run
 
-from convcheck.cli.asking import each
-from convcheck.errors import UnavailableError, UsageError
-from convcheck.judge.result import BackendInfo, Group, RunResult
-from convcheck.plan.runner import Turn
+from convcheck.judge.result import BackendInfo
 from convcheck.records import replace
 from convcheck.report.document import Document
 from convcheck.report.draw.side_by_side import Side, side_by_side_page
@@ -22,21 +18,21 @@ TRUNCATING = "tests.planted.rounding_backends:Truncating"
 ABSENT = "tests.planted.free_backends:Absent"
 
 
-def by(name: str, result: RunResult) -> Side:
+def by(name, result):
     info = BackendInfo(name, f"{name} 1.2")
     return Side(name, Document(replace(result, backend=info)))
 
 
-def few(*groups: Group) -> RunResult:
+def few(*groups):
     return run(answered(case("onnx.Cast-19", "float32", "bfloat16"), *groups),
                passed(case("onnx.Cast-19", "float32", "float16")))  # fmt: skip
 
 
-def of(**runs: str) -> list[Side]:
+def of(**runs):
     return [by(name.replace("_", "-"), RUNS[run]()) for name, run in runs.items()]
 
 
-SIDES: dict[str, list[Side]] = {
+SIDES = {
     "pass": of(one="all_pass", other="all_pass"),
     "mixed": [*of(good="all_pass", bad="failing", many_kinds="kinds"),
               Side("gone", None, "no such library\n  hint: install it")],
@@ -45,18 +41,18 @@ SIDES: dict[str, list[Side]] = {
 }  # fmt: skip
 
 
-def shown(sides: list[Side], width: int = 80, verbose: bool = False) -> str:
+def shown(sides, width=80, verbose=False):
     return drawn(side_by_side_page(sides, verbose), width)
 
 
 @pytest.mark.parametrize("name", ["side-mixed-80", "side-part-80"])
-def test_terminal_golden(name: str) -> None:
+def test_terminal_golden(name):
     check_golden(f"{name}.txt", shown(SIDES[name.split("-")[1]]))
 
 
 @pytest.mark.parametrize("width", [80, 120])
 @pytest.mark.parametrize("name", SIDES)
-def test_each_side_has_its_verdict_and_its_findings(name: str, width: int) -> None:
+def test_each_side_has_its_verdict_and_its_findings(name, width):
     text = shown(SIDES[name], width)
     assert max(map(len, text.splitlines())) <= width
     for side in SIDES[name]:
@@ -66,7 +62,7 @@ def test_each_side_has_its_verdict_and_its_findings(name: str, width: int) -> No
             assert all(one.id in text for one in made.findings if one.gated)
 
 
-def test_a_shared_finding_is_shown_once_with_the_names_of_those_that_have_it() -> None:
+def test_a_shared_finding_is_shown_once_with_the_names_of_those_that_have_it():
     text = shown(SIDES["shared"])
     assert text.count("      one ulp too small in magnitude") == 2
     assert text.count("one, other") == 4
@@ -75,20 +71,20 @@ def test_a_shared_finding_is_shown_once_with_the_names_of_those_that_have_it() -
     assert "other: 312 of 980 in 1 case: onnx.Cast-19/float32-to-bfloat16" in part
 
 
-def test_findings_of_another_kind_are_not_put_together() -> None:
+def test_findings_of_another_kind_are_not_put_together():
     larger = replace(TRUNCATED, kind="one ulp too large in magnitude")
     text = shown([by("one", few(TRUNCATED)), by("other", few(larger))])
     assert text.count("FAIL  onnx.Cast-19") == 2
     assert "one, other" not in text
 
 
-def test_a_cell_has_a_symbol_for_each_backend() -> None:
+def test_a_cell_has_a_symbol_for_each_backend():
     good = run(*(passed(c.case) for c in few().cases))
     lines = shown([by("one", few(TRUNCATED)), by("other", good)]).splitlines()
     assert [line.split()[1:] for line in lines if line.startswith("  float32")] == [["F.", ".."]]
 
 
-def test_causes_that_backends_share_stand_first() -> None:
+def test_causes_that_backends_share_stand_first():
     other = RUNS["explained"]()
     cases = [one for one in other.cases if one.diagnosis and len(one.diagnosis.fits) > 1]
     swapped = [
@@ -107,35 +103,15 @@ def test_causes_that_backends_share_stand_first() -> None:
     assert counts == [["4", "4"], ["1", "0"], ["1", "0"]]
 
 
-def test_short_names() -> None:
+def test_short_names():
     assert short_names(["ort", "openvino:const", "a.b:Bad"]) == ["ort", "openvino:const", "Bad"]
     assert short_names(["a.b:Bad", "a.c:Bad"]) == ["a.b:Bad", "a.c:Bad"]
-
-
-def test_each_backend_has_its_turn() -> None:
-    seen: list[str] = []
-
-    def ask(address: str) -> int:
-        seen.append(address)
-        if address == "openvino":
-            raise UnavailableError("not here")
-        return len(seen)
-
-    names = ("reference", "openvino", "ort", "ort")
-    turns = each(("reference", "ort"), ask, lambda n: False)
-    assert turns == [Turn("reference", 1), Turn("ort", 2)]
-    assert [t.error == "" for t in each(names, ask, lambda n: False)] == [True, False, True]
-    assert [t.address for t in each(names, ask, lambda n: True)] == ["reference"]
-    seen.clear()
-    with pytest.raises(UsageError, match="unknown backend 'nope'"):
-        each(("reference", "nope"), ask, lambda n: False)
-    assert not seen
 
 
 SMALL = ("onnx.Cast-21", "--from", "float16", "--to", "float8e5m2")
 
 
-def test_a_run_of_several_backends(tmp_path: Path) -> None:
+def test_a_run_of_several_backends(tmp_path):
     both = ("--backend", "reference", "--backend", TRUNCATING)
     done = convcheck("run", *both, *SMALL, "-o", tmp_path / "r.json")
     assert done.returncode == 1, done.stderr
@@ -150,7 +126,7 @@ def test_a_run_of_several_backends(tmp_path: Path) -> None:
     assert (again.returncode, again.stdout) == (1, done.stdout)
 
 
-def test_one_that_cannot_be_started_does_not_keep_the_others_from_it(tmp_path: Path) -> None:
+def test_one_that_cannot_be_started_does_not_keep_the_others_from_it(tmp_path):
     path = tmp_path / "r.json"
     good = ("--backend", ABSENT, "--backend", "reference")
     done = convcheck("run", *good, *SMALL, "-o", path)
@@ -168,21 +144,21 @@ def test_one_that_cannot_be_started_does_not_keep_the_others_from_it(tmp_path: P
     assert "Traceback" not in none.stderr
 
 
-def test_a_backend_of_which_nothing_is_judged_is_no_pass() -> None:
+def test_a_backend_of_which_nothing_is_judged_is_no_pass():
     both = ("--backend", "reference", "--backend", "ort")
     done = convcheck("run", *both, "onnx.Cast-28", "--from", "float32", "--to", "float6")
     assert done.returncode == 3
     assert "NOTHING JUDGED" in done.stdout
 
 
-def test_the_same_backend_twice_is_one() -> None:
+def test_the_same_backend_twice_is_one():
     once = convcheck("run", "--backend", "reference", *SMALL)
     twice = convcheck("run", "--backend", "reference", "--backend", "reference", *SMALL)
     assert twice.stdout == once.stdout
     assert "a symbol each" not in twice.stdout
 
 
-def test_fail_fast_ends_with_the_first_backend_that_fails() -> None:
+def test_fail_fast_ends_with_the_first_backend_that_fails():
     both = ("--backend", TRUNCATING, "--backend", "reference")
     done = convcheck("run", *both, *SMALL, "--fail-fast")
     assert done.returncode == 1

@@ -2,9 +2,7 @@ import hashlib
 import json
 import re
 import xml.etree.ElementTree as ET
-from collections.abc import Iterator
 from html.parser import HTMLParser
-from pathlib import Path
 
 import pytest
 from command import convcheck, refused
@@ -15,11 +13,11 @@ from site_runs import BRAIN, FREE, RIGHT, SITE, TRUNCATES, WRAPS, build_site, re
 from convcheck.documents.encode import text as text_of
 from convcheck.documents.encode import text_of_several
 from convcheck.history.matrix import RuleKey
-from convcheck.judge.result import BackendInfo, RunResult, Shard
+from convcheck.judge.result import BackendInfo, Shard
 from convcheck.plan.runner import Turn
 from convcheck.records import replace
 from convcheck.report.counts import STATUSES
-from convcheck.site.data import Site, SiteRun, add_report, badges, bar_parts, heat_cells, site_of
+from convcheck.site.data import SiteRun, add_report, badges, bar_parts, heat_cells, site_of
 from convcheck.site.names import RunName, file_name, finding_of_site, run_name
 
 NOT_STARTED = Turn("torch", None, "it is not installed")
@@ -30,7 +28,7 @@ blockquote details summary label img"""
 EIGHTS = RuleKey("float-to-float8-saturating", "", "onnx/cast")
 
 
-def told(folder: Path, *runs: RunResult) -> Site:
+def told(folder, *runs):
     found = dict[RunName, SiteRun]()
     for i, result in enumerate(runs):
         path = folder / f"{i}.json"
@@ -52,11 +50,11 @@ def told(folder: Path, *runs: RunResult) -> Site:
     ("mine", "", ("mine", "")),
     ("pkg.mod:Class", "unknown build", ("pkg.mod:Class", "unknown build")),
 ])  # fmt: skip
-def test_what_a_runtime_is_called(name: str, version: str, expected: tuple[str, str]) -> None:
+def test_what_a_runtime_is_called(name, version, expected):
     assert run_name(BackendInfo(name, version)) == RunName(*expected)
 
 
-def test_a_link_is_for_good() -> None:
+def test_a_link_is_for_good():
     """Published ids and names must not change, since other pages link to them."""
     assert finding_of_site(RunName("onnxruntime", "1.31.1"), FLOATS) == "c21b40a9b307"
     assert file_name("onnx", "cast", "float-to-float") == "onnx_cast_float-to-float"
@@ -64,7 +62,7 @@ def test_a_link_is_for_good() -> None:
     assert file_name("A") != file_name("a")
 
 
-def test_releases_are_in_their_order_and_rules_have_their_history(tmp_path: Path) -> None:
+def test_releases_are_in_their_order_and_rules_have_their_history(tmp_path):
     one = told(tmp_path, *SITE).runtime("onnxruntime")
     assert [run.name.release for run in one.runs] == ["1.2.0", "1.9.0", "1.10.0", "1.11.0"]
     cells = {rule: "".join(cell["sign"] for cell in heat_cells(one, rule)) for rule in one.rules}
@@ -72,7 +70,7 @@ def test_releases_are_in_their_order_and_rules_have_their_history(tmp_path: Path
     assert one.story(FLOATS) == ["first bad: breaks in 1.9.0, 1 case", "fixed in 1.11.0, 1 case"]
 
 
-def test_what_was_asked_with_other_vectors_is_not_compared(tmp_path: Path) -> None:
+def test_what_was_asked_with_other_vectors_is_not_compared(tmp_path):
     before = replace(release("1.0", *RIGHT), corpora=(("onnx.Cast-19", "0" * 64),))
     site = told(tmp_path, before, release("1.1", TRUNCATES), release("2.0", *RIGHT, name="other"))
     one = site.runtime("onnxruntime")
@@ -81,7 +79,7 @@ def test_what_was_asked_with_other_vectors_is_not_compared(tmp_path: Path) -> No
     assert [cell["key"] for cell in heat_cells(one, FLOATS)] == ["none", "h5"]
 
 
-def test_a_fault_of_convcheck_accuses_nobody(tmp_path: Path) -> None:
+def test_a_fault_of_convcheck_accuses_nobody(tmp_path):
     error = unasked(BRAIN, "error", "IndexError")
     one = told(tmp_path, release("1.0", *RIGHT), release("1.1", error)).runtime("onnxruntime")
     assert not one.rules
@@ -89,7 +87,7 @@ def test_a_fault_of_convcheck_accuses_nobody(tmp_path: Path) -> None:
     assert [part["word"] for part in bar_parts(one.newest.total())] == ["error"]
 
 
-def test_counts_hide_nothing(tmp_path: Path) -> None:
+def test_counts_hide_nothing(tmp_path):
     missing = unasked(case("onnx.Cast-21", "bool", "int4"), "unsupported", "no kernel")
     one = told(tmp_path, release("1.0", *RIGHT, WRAPS, missing)).runtimes[0]
     ids = [result.case.id for result in (*RIGHT, WRAPS)]
@@ -104,25 +102,25 @@ def test_counts_hide_nothing(tmp_path: Path) -> None:
 
 
 class Links(HTMLParser):
-    def __init__(self, text: str) -> None:
+    def __init__(self, text):
         super().__init__()
-        self.elements: set[str] = set()
-        self.links: list[str] = []
+        self.elements = set()
+        self.links = []
         self.feed(text)
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+    def handle_starttag(self, tag, attrs):
         self.elements.add(tag)
         assert not {name for name, _ in attrs if name.startswith("on") or name == "style"}
         self.links += [value or "" for name, value in attrs if name in ("href", "src")]
 
 
-def pages(built_site: Path) -> Iterator[tuple[Path, str]]:
+def pages(built_site):
     for path in sorted(built_site.rglob("*.html")):
         yield path, path.read_text("utf-8")
 
 
-def test_every_link_leads_to_a_page(built_site: Path) -> None:
-    reached: set[Path] = set()
+def test_every_link_leads_to_a_page(built_site):
+    reached = set()
     for path, text in pages(built_site):
         links = Links(text).links
         kept = [link for link in links if not link.startswith(("data:", "#"))]
@@ -131,7 +129,7 @@ def test_every_link_leads_to_a_page(built_site: Path) -> None:
     assert {path.resolve() for path, _ in pages(built_site)} <= reached
 
 
-def test_what_others_wrote_is_text(built_site: Path) -> None:
+def test_what_others_wrote_is_text(built_site):
     for path, text in pages(built_site):
         assert Links(text).elements <= {*ELEMENTS.split()}, path
         assert "default-src 'none'" in text
@@ -140,7 +138,7 @@ def test_what_others_wrote_is_text(built_site: Path) -> None:
     assert HOSTILE not in said
 
 
-def test_a_finding_says_what_the_report_says(built_site: Path) -> None:
+def test_a_finding_says_what_the_report_says(built_site):
     name = finding_of_site(RunName("onnxruntime", "1.10.0"), FLOATS)
     text = re.sub(r"<[^>]+>", "", (built_site / "findings" / f"{name}.html").read_text("utf-8"))
     for said in ("one ulp too small in magnitude", "312 of 980 inputs under this rule fail",
@@ -149,12 +147,12 @@ def test_a_finding_says_what_the_report_says(built_site: Path) -> None:
         assert said in text
 
 
-def test_badges_are_pictures(built_site: Path) -> None:
+def test_badges_are_pictures(built_site):
     for path in (built_site / "badges").iterdir():
         assert ET.parse(path).getroot().tag.endswith("svg")
 
 
-def test_it_is_replaced_as_a_whole(tmp_path: Path) -> None:
+def test_it_is_replaced_as_a_whole(tmp_path):
     two = (release("1.0", *RIGHT), release("1.1", TRUNCATES))
     site = build_site(tmp_path, two)
     first = {path: path.read_bytes() for path in site.rglob("*") if path.is_file()}
@@ -167,7 +165,7 @@ def test_it_is_replaced_as_a_whole(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["0.json", "1.json", "site"]
 
 
-def test_files_of_others_are_left_alone(tmp_path: Path) -> None:
+def test_files_of_others_are_left_alone(tmp_path):
     site = build_site(tmp_path, [release("1.0", *RIGHT)])
     (site / "CNAME").write_text("example.org")
     report, mark = tmp_path / "0.json", site / "convcheck-site.json"
@@ -181,7 +179,7 @@ def test_files_of_others_are_left_alone(tmp_path: Path) -> None:
     assert "is not a folder" in refused("site", site / "CNAME", report)
 
 
-def test_bad_input(tmp_path: Path) -> None:
+def test_bad_input(tmp_path):
     good = release("1.0", *RIGHT)
     texts = {
         "same.json": text_of(good), "good.json": text_of(good),
@@ -209,13 +207,13 @@ def test_bad_input(tmp_path: Path) -> None:
         assert sorted(path.name for path in tmp_path.iterdir()) == sorted(texts)
 
 
-def test_reports_of_other_specs_are_one_release(tmp_path: Path) -> None:
+def test_reports_of_other_specs_are_one_release(tmp_path):
     one = told(tmp_path, release("1.0", *RIGHT), release("1.0", WRAPS)).runtimes[0]
     assert [*one.newest.statuses] == ["onnx.Cast-19", "onnx.Cast-21"]
     assert one.broken == [EIGHTS]
 
 
-def test_a_run_of_several_backends_is_as_good_as_a_report_of_each(tmp_path: Path) -> None:
+def test_a_run_of_several_backends_is_as_good_as_a_report_of_each(tmp_path):
     apart = build_site(tmp_path, SITE)
     both = tmp_path / "both.json"
     both.write_text(text_of_several([*(Turn("", run) for run in SITE), NOT_STARTED]), "utf-8")
@@ -227,14 +225,14 @@ def test_a_run_of_several_backends_is_as_good_as_a_report_of_each(tmp_path: Path
             assert there.read_bytes() == page.read_bytes(), page
 
 
-def test_nothing_to_tell_is_told(tmp_path: Path) -> None:
+def test_nothing_to_tell_is_told(tmp_path):
     nothing = replace(run(FREE, answered(BRAIN)), backend=SITE[0].backend)
     site = build_site(tmp_path, [nothing])
     [page] = (site / "runtimes").iterdir()
     assert "No rule is broken in any release." in page.read_text()
 
 
-def test_the_nightly_run_builds_it_as_the_page_says() -> None:
+def test_the_nightly_run_builds_it_as_the_page_says():
     nightly = (ROOT / ".github" / "workflows" / "nightly.yml").read_text()
     page = (ROOT / "docs" / "history.md").read_text("utf-8")
     asked = 'convcheck run --backend "$backend" --quiet -o "$backend.jsonl" || test $? = 1'

@@ -1,10 +1,7 @@
 import time
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from browser import opened, reloaded, started
-from playwright.sync_api import Browser
 
 from convcheck.history.matrix import RuleKey
 from convcheck.site.names import RunName, finding_of_site
@@ -22,13 +19,13 @@ KINDS = (
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
+def browser():
     with started() as found:
         yield found
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_every_page_opens_and_fits_a_phone(browser: Browser, built_site: Path, name: str) -> None:
+def test_every_page_opens_and_fits_a_phone(browser, built_site, name):
     phone = {"viewport": {"width": 400, "height": 800}, "color_scheme": "dark"}
     for _ in range(TRIES):
         begun = time.monotonic()
@@ -40,7 +37,7 @@ def test_every_page_opens_and_fits_a_phone(browser: Browser, built_site: Path, n
     pytest.fail(f"{name} took {seconds:.1f} s to open, {TRIES} times")
 
 
-def test_colours_are_chosen_and_kept(browser: Browser, built_site: Path) -> None:
+def test_colours_are_chosen_and_kept(browser, built_site):
     with opened(browser, built_site / "index.html", beside=built_site, color_scheme="dark") as page:
         dark = page.evaluate("getComputedStyle(document.body).backgroundColor")
         page.click("#theme")
@@ -48,7 +45,7 @@ def test_colours_are_chosen_and_kept(browser: Browser, built_site: Path) -> None
         reloaded(page, "document.querySelector('#theme').innerText", "Light")
 
 
-def test_a_heat_map_is_one_stop_and_arrows_go_on(browser: Browser, built_site: Path) -> None:
+def test_a_heat_map_is_one_stop_and_arrows_go_on(browser, built_site):
     with opened(browser, built_site / "runtimes/onnxruntime.html", beside=built_site) as page:
         assert page.locator(".heat a.cell[tabindex='0']").count() == 1
         page.focus(".heat a.cell")
@@ -59,14 +56,14 @@ def test_a_heat_map_is_one_stop_and_arrows_go_on(browser: Browser, built_site: P
         page.wait_for_url(f"**/findings/{FOUND}.html")
 
 
-def test_a_table_is_filtered(browser: Browser, built_site: Path) -> None:
+def test_a_table_is_filtered(browser, built_site):
     with opened(browser, built_site / "index.html", beside=built_site) as page:
         page.fill("[data-filter]", "string float")
         names = page.locator("#all-rules tbody tr:not(.group):not([hidden]) th").all_inner_texts()
         assert names == ["string-to-float"]
 
 
-def test_it_reads_without_scripts(browser: Browser, built_site: Path) -> None:
+def test_it_reads_without_scripts(browser, built_site):
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto((built_site / "runtimes/onnxruntime.html").as_uri())

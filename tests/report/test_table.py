@@ -14,19 +14,11 @@ ROWS = [["first", "1", "3", "11"], ["second", "", "33333", ""]]
 WIDE = 200
 
 
-def drawn(width: int, empty: str | None = None) -> list[str]:
+def drawn(width, empty=None):
     return plain_lines([Table([HEADS], ROWS, right=(1, 2, 3), empty=empty)], width)
 
 
-def test_a_table_with_room_is_whole() -> None:
-    assert drawn(WIDE) == [
-        "        one  three  eleven",
-        "first     1      3      11",
-        "second       33333",
-    ]
-
-
-def test_a_table_without_room_is_cut_by_columns() -> None:
+def test_a_table_without_room_is_cut_by_columns():
     assert drawn(18) == [
         "        one  three",
         "first     1      3",
@@ -39,7 +31,7 @@ def test_a_table_without_room_is_cut_by_columns() -> None:
     assert drawn(18, empty="")[-2:] == ["        eleven", "first       11"]
 
 
-def test_a_cell_that_is_too_wide_by_itself_is_broken() -> None:
+def test_a_cell_that_is_too_wide_by_itself_is_broken():
     row = ["x", [("some words that go on", "bold")]]
     found = list(lines([Table([], [row])], 14))
     assert [line.plain for line in found] == ["x  some words", "   that go on"]
@@ -48,7 +40,7 @@ def test_a_cell_that_is_too_wide_by_itself_is_broken() -> None:
 
 @pytest.mark.parametrize("name", RUNS)
 @pytest.mark.parametrize("width", [40, 60, 79])
-def test_a_narrow_terminal_breaks_no_counts(name: str, width: int) -> None:
+def test_a_narrow_terminal_breaks_no_counts(name, width):
     """Each part of a split table has the label of the spec, and nothing is lost."""
     made = Document(RUNS[name]())
     wide, narrow = (plain_lines([counts_table(made)], columns) for columns in (WIDE, width))
@@ -60,7 +52,7 @@ def test_a_narrow_terminal_breaks_no_counts(name: str, width: int) -> None:
 
 @pytest.mark.parametrize("name", RUNS)
 @pytest.mark.parametrize("width", [24, 40, 60, 79])
-def test_a_narrow_terminal_breaks_no_matrix(name: str, width: int) -> None:
+def test_a_narrow_terminal_breaks_no_matrix(name, width):
     matrices = Document(RUNS[name]()).matrices
     wide, narrow = (plain_lines(matrix_blocks(matrices), columns) for columns in (300, width))
     assert all(len(line) <= width for line in narrow)
@@ -69,6 +61,6 @@ def test_a_narrow_terminal_breaks_no_matrix(name: str, width: int) -> None:
     assert sum(symbols(narrow, names).values()) > 0 or not matrices
 
 
-def symbols(lines: list[str], names: list[str]) -> Counter[tuple[str, str]]:
+def symbols(lines, names):
     rows = [(name, line) for line in lines for name in names if line.startswith(f"  {name} ")]
     return Counter((name, one) for name, line in rows for one in line[len(name) + 2 :].split())

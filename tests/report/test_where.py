@@ -1,6 +1,5 @@
 import lzma
 import re
-from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import product
 from pathlib import Path
@@ -20,7 +19,7 @@ _CASES = {case.id: case for spec in CATALOG.specs.values() for case in cases(spe
 
 
 @cache
-def explained(runtime: str) -> dict[str, str]:
+def explained(runtime):
     head, *lines = lzma.decompress(_TABLE.read_bytes()).decode().splitlines()
     at = head.split().index(runtime)
     rows = (line.split() for line in lines)
@@ -28,15 +27,15 @@ def explained(runtime: str) -> dict[str, str]:
 
 
 @cache
-def by_types(ids: tuple[str, ...]) -> dict[str, dict[str, list[str]]]:
-    found: dict[str, dict[str, list[str]]] = {}
+def by_types(ids):
+    found = {}
     for one in ids:
         spec, head, *_ = one.split("/")
         found.setdefault(spec, {}).setdefault(head, []).append(one)
     return found
 
 
-def meant(line: str, ids: tuple[str, ...]) -> set[str]:
+def meant(line, ids):
     if line in ids:
         return {line}
     specs, said = line.split(": ")
@@ -48,14 +47,14 @@ def meant(line: str, ids: tuple[str, ...]) -> set[str]:
     return {one for each in some for one in each if _has_values(one, wanted)}
 
 
-def _has_values(case: str, wanted: dict[str, str]) -> bool:
+def _has_values(case, wanted):
     rest = case.split("/")[2:]
     given = {one.partition("=")[0]: one.partition("=")[2] for one in rest if "=" in one}
     given["layout"] = next((one for one in rest if "=" not in one), "absent")
     return all(given.get(k, "absent") in value.split("|") for k, value in wanted.items())
 
 
-def _specs(text: str, known: Sequence[str]) -> Iterator[str]:
+def _specs(text, known):
     """Yield the specs of 'onnx.Cast-6,19…25, CastLike-15'."""
     standard = ""
     for word in text.split(", "):
@@ -68,13 +67,13 @@ def _specs(text: str, known: Sequence[str]) -> Iterator[str]:
                 yield spec
 
 
-def _has(versions: str, version: str) -> bool:
+def _has(versions, version):
     first, _, last = versions.partition("…")
     low, this, high = (tuple(map(int, v.split("."))) for v in (first, version, last or first))
     return low <= this <= high
 
 
-def _heads(text: str) -> Iterator[str]:
+def _heads(text):
     """Yield the types in ids of 'bool, int8 to float8e5m2' or 'int8-{int4, int8}'."""
     inputs, to, outputs = text.rpartition(" to ")
     inputs, outputs = (inputs, outputs) if to else (outputs, "")
@@ -88,13 +87,13 @@ def _heads(text: str) -> Iterator[str]:
                 yield f"{names[0]}-{output}"
 
 
-def _types(text: str) -> Iterator[str]:
+def _types(text):
     for name in text.split(", "):
         yield from _FAMILIES.get(name, (name,))
 
 
 @pytest.mark.parametrize("runtime", _RUNTIMES)
-def test_lines_mean_the_cases_of_their_cause(runtime: str) -> None:
+def test_lines_mean_the_cases_of_their_cause(runtime):
     letters = explained(runtime)
     judged = JudgedCases([_CASES[one] for one in letters], CATALOG.types)
     ids = tuple(letters)
@@ -108,7 +107,7 @@ def test_lines_mean_the_cases_of_their_cause(runtime: str) -> None:
 
 
 @pytest.mark.parametrize("runtime", _RUNTIMES)
-def test_short_texts_count_the_types_of_their_lines(runtime: str) -> None:
+def test_short_texts_count_the_types_of_their_lines(runtime):
     letters = explained(runtime)
     ids, judged = tuple(letters), JudgedCases([_CASES[one] for one in letters], CATALOG.types)
     for letter in dict.fromkeys(letters.values()):
@@ -125,11 +124,11 @@ def test_short_texts_count_the_types_of_their_lines(runtime: str) -> None:
             assert list(map(len, types)) == list(map(int, counts)), (line, short)
 
 
-def chosen(pattern: str, judged: JudgedCases) -> tuple[str, ...]:
+def chosen(pattern, judged):
     return judged.where([one for one in judged.cases if re.fullmatch(pattern, one.id)]).lines
 
 
-def test_what_is_named_always() -> None:
+def test_what_is_named_always():
     cast = [c for c in _CASES.values() if re.fullmatch(r"onnx\.Cast-(19|2.)", c.spec)]
     to_float8 = r"onnx.Cast-(19|2.)/float(16|32|64)-to-float8e4m3fn/saturate=0"
     said = "onnx.Cast-19…28: float16, float32, float64 to float8e4m3fn, saturate=0"
@@ -144,7 +143,7 @@ def test_what_is_named_always() -> None:
     )
 
 
-def test_a_family_is_named_if_most_of_it_is_judged_and_all_of_that_is_meant() -> None:
+def test_a_family_is_named_if_most_of_it_is_judged_and_all_of_that_is_meant():
     sources = ("float16", "bfloat16", "float32", "float64")
     cast = [c for c in _CASES.values() if re.fullmatch("onnx.Cast-25/[^/]*-to-bool", c.id)]
     every = JudgedCases(cast, CATALOG.types)
@@ -162,7 +161,7 @@ def test_a_family_is_named_if_most_of_it_is_judged_and_all_of_that_is_meant() ->
     assert chosen(".*", two) == ("onnx.Cast-25: float16, bfloat16 to bool",)
 
 
-def test_families_are_called_by_what_they_have() -> None:
+def test_families_are_called_by_what_they_have():
     formats = {name: dtype.format for name, dtype in CATALOG.types.types.items()}
     for words, members in _FAMILIES.items():
         if bits := re.match(r"([0-9]+)[…/]([0-9]+)-bit", words):
@@ -173,6 +172,6 @@ def test_families_are_called_by_what_they_have() -> None:
             assert known == set(members), words
 
 
-def test_one_case_is_named_by_its_id() -> None:
+def test_one_case_is_named_by_its_id():
     judged = JudgedCases(list(_CASES.values())[:9])
     assert judged.where(judged.cases[:1]).lines == (judged.cases[0].id,)

@@ -24,14 +24,14 @@ from convcheck.cli import COMMANDS
 from convcheck.documents.decode import read
 from convcheck.errors import UsageError
 from convcheck.judge.failure import finding_of
-from convcheck.judge.result import BackendInfo, Group, RunResult
+from convcheck.judge.result import BackendInfo, RunResult
 from convcheck.plan.runner import execute
 from convcheck.records import replace
 from convcheck.reproduce.emit.c import c
 from convcheck.reproduce.emit.onnx import files_of_witness
 from convcheck.reproduce.emit.python import python
 from convcheck.reproduce.smallest import ask_case, smallest
-from convcheck.reproduce.witness import Witness, failing
+from convcheck.reproduce.witness import failing
 from convcheck.reproduce.witness import reported as of_finding
 from convcheck.rules.find import find_case
 from convcheck.rules.load import data_dir
@@ -84,12 +84,12 @@ FIRST = (
 
 
 @pytest.fixture(autouse=True)
-def loaded_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def loaded_once(monkeypatch):
     monkeypatch.setattr("convcheck.cli.repro.catalog", lambda: CATALOG)
 
 
 @cache
-def of_runtime(address: str) -> RunResult:
+def of_runtime(address):
     names = {"ort": (*ORT, PASSING), "openvino": OPENVINO, "openvino:first": FIRST}[address]
     cases = [find_case(CATALOG, name, None, None, ()) for name in names]
     done = execute(
@@ -99,7 +99,7 @@ def of_runtime(address: str) -> RunResult:
     return RunResult(done.backend, "edge", "disputed", digests, done.results)
 
 
-def reported(result: RunResult, folder: Path) -> list[tuple[Group, Witness]]:
+def reported(result, folder):
     path = folder / "run.json"
     path.write_text(render(document(result)))
     again = read(str(path), TYPES)
@@ -116,17 +116,17 @@ def reported(result: RunResult, folder: Path) -> list[tuple[Group, Witness]]:
     return found
 
 
-def words(witness: Witness) -> list[str]:
+def words(witness):
     strips = witness.got or ()
     return [w if isinstance(w, str) else hex(w) for strip in strips for w in strip.words]
 
 
-def script(witness: Witness, path: Path) -> Path:
+def script(witness, path):
     path.write_text(python(witness, {witness.group.decision.source: "https://example.org/text"}))
     return path
 
 
-def repaired(witness: Witness) -> Witness:
+def repaired(witness):
     """Expect the answer, and anything of what the report lacks."""
     outputs = []
     for strip in witness.got:
@@ -139,16 +139,14 @@ def repaired(witness: Witness) -> Witness:
     return replace(witness, one=replace(witness.one, expected=(expected,)))
 
 
-def asking(witness: Witness, *call: np.ndarray) -> Witness:
+def asking(witness, *call):
     return replace(witness, one=replace(witness.one, calls=(call,)))
 
 
 @pytest.mark.parametrize(
     ("address", "names"), [("ort", ORT), ("openvino", OPENVINO), ("openvino:first", FIRST)]
 )
-def test_scripts_of_a_report_fail_with_the_answer_that_it_has(
-    address: str, names: tuple[str, ...], tmp_path: Path
-) -> None:
+def test_scripts_of_a_report_fail_with_the_answer_that_it_has(address, names, tmp_path):
     pytest.importorskip({"ort": "onnxruntime"}.get(address, "openvino"))
     found = reported(of_runtime(address), tmp_path)
     assert {w.case.id for _, w in found} == set(names)
@@ -170,7 +168,7 @@ def test_scripts_of_a_report_fail_with_the_answer_that_it_has(
         assert code == 0, (witness.case.id, said)
 
 
-def test_a_chain_is_shown_in_its_setting(tmp_path: Path) -> None:
+def test_a_chain_is_shown_in_its_setting(tmp_path):
     """ONNX Runtime's graph is wrong while the middle is hidden. If the middle is an output as well,
     each cast is right.
     """
@@ -202,7 +200,7 @@ def test_a_chain_is_shown_in_its_setting(tmp_path: Path) -> None:
     assert level in python(set_to(witness, often), {})
 
 
-def set_to(witness: Witness, setting: tuple[tuple[str, str], ...]) -> Witness:
+def set_to(witness, setting):
     case = replace(witness.case, setting=setting)
     return replace(witness, one=replace(witness.one, case=case))
 
@@ -216,16 +214,11 @@ GRAPHS = (
 )
 
 
-@pytest.mark.parametrize(
-    ("address", "specs", "globs", "fail"),
-    [
-        ("ort", ("onnx.QuantizeLinear-21",), PAIRS, 1),
-        ("openvino", ("onnx.QuantizeLinear-13", "openvino.Convert-1"), GRAPHS, 6),
-    ],
-)
-def test_scripts_of_graphs_fail_in_their_settings(
-    address: str, specs: tuple[str, ...], globs: tuple[str, ...], fail: int, tmp_path: Path
-) -> None:
+@pytest.mark.parametrize(("address", "specs", "globs", "fail"), [
+    ("ort", ("onnx.QuantizeLinear-21",), PAIRS, 1),
+    ("openvino", ("onnx.QuantizeLinear-13", "openvino.Convert-1"), GRAPHS, 6),
+])  # fmt: skip
+def test_scripts_of_graphs_fail_in_their_settings(address, specs, globs, fail, tmp_path):
     pytest.importorskip({"ort": "onnxruntime"}.get(address, address))
     report = tmp_path / "run.json"
     cases = [word for glob in globs for word in ("--case", glob)]
@@ -248,7 +241,7 @@ def test_scripts_of_graphs_fail_in_their_settings(
     assert {code for code, _ in run_many(paths)} == {0}
 
 
-def test_a_disputed_call_may_be_read_in_any_way_and_lie_between(tmp_path: Path) -> None:
+def test_a_disputed_call_may_be_read_in_any_way_and_lie_between(tmp_path):
     """Another reading than the report's, and a value between two, pass. Values beyond fail."""
     pytest.importorskip("openvino")
     found = reported(of_runtime("openvino"), tmp_path)
@@ -271,7 +264,7 @@ def test_a_disputed_call_may_be_read_in_any_way_and_lie_between(tmp_path: Path) 
     assert [code for code, _ in run_many(paths)] == [0, 0, 1]
 
 
-def test_a_script_about_a_value_is_short(tmp_path: Path) -> None:
+def test_a_script_about_a_value_is_short(tmp_path):
     done = convcheck("repro", ORT[0], "--backend", "ort", "--out", tmp_path / "repro.py")
     assert done.returncode == 0, done.stderr
     assert "other findings:" in done.stderr
@@ -288,7 +281,7 @@ def test_a_script_about_a_value_is_short(tmp_path: Path) -> None:
     ])  # fmt: skip
 
 
-def test_a_crash_is_reported_by_the_script_that_survives_it(tmp_path: Path) -> None:
+def test_a_crash_is_reported_by_the_script_that_survives_it(tmp_path):
     pytest.importorskip("openvino")
     found = asked(CRASH, "openvino")
     witness = smallest(found, next(g for g in found.groups if g.verdict == "crashed"))
@@ -303,31 +296,26 @@ def test_a_crash_is_reported_by_the_script_that_survives_it(tmp_path: Path) -> N
     assert (code, said.splitlines()[-1][:9]) == (0, "got      ")
 
 
-def asked(name: str, address: str):
+def asked(name, address):
     case = find_case(CATALOG, name, None, None, ())
     return ask_case(address, CATALOG.specs[case.spec], CORPUS.vectors(case), 30.0)
 
 
-@pytest.mark.parametrize(
-    ("name", "placement", "shape"),
-    [
-        ("Scalars", "alone", ()),
-        ("OddTail", "odd tail", (9,)),
-        ("FourD", "4-D", (2, 3, 4, 5)),
-        ("Transposed", "2-D", (4, 5)),
-        ("Reversed", "3-D", (3, 4, 5)),
-        ("Reversed4", "4-D", (2, 3, 4, 5)),
-        ("Squeezed", "2-D", (1, 22)),
-        ("PastLoop", "2,129 elements", (1025,)),
-        ("PastThread", "66,643 elements", (65_537,)),
-        ("PastLoopDies", "2,129 elements", (1025,)),
-        ("After100", "101 calls", (1,)),
-        ("RefusesEmpty", "empty", (0,)),
-    ],
-)
-def test_what_shows_in_one_placement_is_cut_down_to_its_smallest_shape(
-    name: str, placement: str, shape: tuple[int, ...]
-) -> None:
+@pytest.mark.parametrize(("name", "placement", "shape"), [
+    ("Scalars", "alone", ()),
+    ("OddTail", "odd tail", (9,)),
+    ("FourD", "4-D", (2, 3, 4, 5)),
+    ("Transposed", "2-D", (4, 5)),
+    ("Reversed", "3-D", (3, 4, 5)),
+    ("Reversed4", "4-D", (2, 3, 4, 5)),
+    ("Squeezed", "2-D", (1, 22)),
+    ("PastLoop", "2,129 elements", (1025,)),
+    ("PastThread", "66,643 elements", (65_537,)),
+    ("PastLoopDies", "2,129 elements", (1025,)),
+    ("After100", "101 calls", (1,)),
+    ("RefusesEmpty", "empty", (0,)),
+])  # fmt: skip
+def test_what_shows_in_one_placement_is_cut_down_to_its_smallest_shape(name, placement, shape):
     case = identity.case(0)
     vectors = identity.Corpus().vectors(case)
     found = ask_case(f"tests.planted.placed_backends:{name}", SPEC, vectors, 30.0)
@@ -352,9 +340,7 @@ class Other(Reference):
 """
 
 
-def test_a_text_is_shown_with_every_reading(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_text_is_shown_with_every_reading(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     (tmp_path / "other").mkdir()
     (tmp_path / "other/texts.py").write_text(OTHER_TEXTS)
@@ -367,7 +353,7 @@ def test_a_text_is_shown_with_every_reading(
 EVIL = 'a */ b /* c """ d \\ e ??/ f \n#include <g>\nimport os'
 
 
-def evil(witness: Witness) -> Witness:
+def evil(witness):
     by = witness.group.decision
     said = Decision(EVIL, EVIL, by.level, EVIL, EVIL, by.place)
     group = replace(witness.group, decision=said, kind=EVIL)
@@ -375,12 +361,12 @@ def evil(witness: Witness) -> Witness:
 
 
 @cache
-def witness_of(name: str) -> Witness:
+def witness_of(name):
     found = asked(name, "ort")
     return smallest(found, found.groups[0])
 
 
-def test_what_others_wrote_is_never_code() -> None:
+def test_what_others_wrote_is_never_code():
     text_witness = witness_of(ORT[3])
     plain = python(text_witness, {})
     text = python(asking(evil(text_witness), np.array([EVIL], object)), {EVIL: EVIL})
@@ -389,7 +375,7 @@ def test_what_others_wrote_is_never_code() -> None:
     assert EVIL in [n.value for n in ast.walk(ast.parse(text)) if isinstance(n, ast.Constant)]
 
 
-def test_the_c_form_compiles_without_a_warning(tmp_path: Path) -> None:
+def test_the_c_form_compiles_without_a_warning(tmp_path):
     compiler, number_witness, text_witness = c_compiler(), witness_of(ORT[0]), witness_of(ORT[3])
     texts = asking(evil(text_witness), np.array([EVIL, "é"], object))
     empty = asking(number_witness, np.zeros(0, np.uint64))
@@ -410,7 +396,7 @@ def test_the_c_form_compiles_without_a_warning(tmp_path: Path) -> None:
     assert "static const uint16_t got[] = {0xfc00};" in said
 
 
-def test_the_onnx_form_has_the_witness_only() -> None:
+def test_the_onnx_form_has_the_witness_only():
     from onnx import TensorProto
 
     made = dict(files_of_witness(witness_of(ORT[0])))
@@ -421,9 +407,7 @@ def test_the_onnx_form_has_the_witness_only() -> None:
     assert tensors == ["fffffffffffdefc0", "fffb"]
 
 
-def test_the_command_takes_a_finding_and_says_what_is_wrong_with_it(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_takes_a_finding_and_says_what_is_wrong_with_it(tmp_path, capsys):
     result, report = of_runtime("ort"), tmp_path / "run.json"
     report.write_text(render(document(result)))
     unknown = "onnx.Cast-21/float32-to-int8"

@@ -1,26 +1,25 @@
-from pathlib import Path
-
 import pytest
 from body_specs import FORMULA, LIKE, MATRIX, STEPS
 
 from convcheck.errors import SpecError
+from convcheck.rules.body.formula import Formula
 from convcheck.rules.cases import cases
 from convcheck.rules.digest import digest_of_spec
 from convcheck.rules.load import load
 from convcheck.vectors.generate import vectors_of
-from specs import GOOD, slip, write_spec
+from specs import GOOD, findings, slip, write_spec
 
 GOODS = {"elements": GOOD, "table": LIKE, "matrix": MATRIX, "formula": FORMULA, "steps": STEPS}
 
 
-def asked(folder: Path, text: str) -> int:
+def asked(folder, text):
     catalog = load([write_spec(folder, text)])
     [spec] = [spec for name, spec in catalog.specs.items() if name.startswith("acme.")]
     return sum(len(vectors_of(spec, case, "edge")) for case in cases(spec))
 
 
 @pytest.mark.parametrize("body", GOODS)
-def test_a_good_one_asks_something(body: str, tmp_path: Path) -> None:
+def test_a_good_one_asks_something(body, tmp_path):
     assert asked(tmp_path / "mine", GOODS[body]) > 20
     catalog = load([tmp_path / "mine"])
     assert [s.body.name for n, s in catalog.specs.items() if n.startswith("acme.")] == [
@@ -251,7 +250,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("body", "name"), [(b, n) for b, rows in REFUSED.items() for n in rows])
-def test_a_bad_one_is_refused(body: str, name: str, tmp_path: Path) -> None:
+def test_a_bad_one_is_refused(body, name, tmp_path):
     old, new, message, line = REFUSED[body][name]
     text = GOODS[body]
     assert old in text
@@ -265,17 +264,35 @@ def test_a_bad_one_is_refused(body: str, name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("said", "message"),
-    [
-        ("[nope]", "the parent has no attribute 'nope'"),
-        ("[clamp]", "unknown key `clamp`"),
-    ],
+    [("[nope]", "the parent has no attribute 'nope'"), ("[clamp]", "unknown key `clamp`")],
 )
-def test_attributes_that_a_child_removes(said: str, message: str, tmp_path: Path) -> None:
+def test_attributes_that_a_child_removes(said, message, tmp_path):
     child = f"op: acme.Convert\nversion: 2\nextends: convert-1\nattributes: {{remove: {said}}}\n"
     folder = write_spec(write_spec(tmp_path / "mine"), child, "convert-2")
     error = str(slip(folder))
     assert f": {message}" in error
     assert "\n  hint: " in error
+
+
+PLAIN = '    - {name: plain, cite: "In the type of the data."}\n'
+LINTED = [
+    (PLAIN, PLAIN + PLAIN, "two readings have the same name"),
+    (PLAIN, PLAIN + PLAIN.replace("plain", "again"), "'plain' and 'again' never differ"),
+    ("{name: plain,", "{name: plain, in: {float32: float16},", "float16 does not hold every fl"),
+    ("  zero:", "  outside: [{name: a, layouts: [], cite: x}]\n  zero:", "'a' leaves nothing out"),
+    ("      else:", '      "x < -4 max": -max\n      else:', "row 'x < -4 max' of to-float8 is u"),
+    ("data * scale}", "data, branches: [{if: data > 1, be: data}, {if: data > 2, be: scale}]}",
+     "nothing that was tried takes branch 2 of moved"),
+    ("rules:\n", "examples: [{type: float16, layout: whole, kind: f8e4m3, gives: [\"1\"], values: "
+     '{data: ["2"], scale: ["1"]}}]\nrules:\n', "example: it gives 0x4000"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("old", "new", "message"), LINTED)
+def test_lint_sees_what_is_wrong_with_steps(old, new, message, tmp_path):
+    assert old in STEPS
+    found = findings(write_spec(tmp_path / "mine", STEPS.replace(old, new, 1)), "acme.Halve-1")
+    assert [message in one.message for one in found] == [True]
 
 
 CHANGES = [
@@ -299,9 +316,7 @@ CHANGES = [
 
 
 @pytest.mark.parametrize(("body", "old", "new"), CHANGES)
-def test_what_decides_vectors_is_in_the_digest(
-    body: str, old: str, new: str, tmp_path: Path
-) -> None:
+def test_what_decides_vectors_is_in_the_digest(body, old, new, tmp_path):
     text = GOODS[body]
     assert old in text
     digests = []
@@ -309,3 +324,53 @@ def test_what_decides_vectors_is_in_the_digest(
         catalog = load([write_spec(tmp_path / str(number), content)])
         digests += [digest_of_spec(s) for n, s in catalog.specs.items() if n.startswith("acme.")]
     assert digests[0] == digests[1] != digests[2]
+
+
+CHILD = """\
+op: acme.Count
+version: 2
+extends: count-1
+formula:
+  undefined:
+    - {name: odd ends, when: last = 0, before: overflow, cite: "Nothing ends at 0."}
+  rules:
+    - {name: counting, level: implied}
+    - name: narrow
+      before: counting
+      when: {to: int8}
+      level: normative
+      cite: "Two more."
+      differing: "Two more."
+      readings:
+        - {length: {in: exact}, element: {in: exact}, cite: "Two more."}
+  calls:
+    lists:
+      - listed: [[1, 2]]
+"""
+
+
+def test_what_a_child_states_goes_where_it_says(tmp_path):
+    folder = write_spec(tmp_path / "own", FORMULA, "count-1")
+    write_spec(folder, CHILD, "count-2")
+    specs = load([folder]).specs
+    old, new = (specs[f"acme.Count-{v}"].body_as(Formula) for v in (1, 2))
+    assert [u.name for u in new.undefined] == ["odd ends", "overflow"]
+    assert [(r.name, r.level) for r in new.rules] == [
+        ("narrow", "normative"), ("counting", "implied"),
+    ]  # fmt: skip
+    assert [r.cite.text for r in new.rules] == ["Two more.", old.rules[0].cite.text]
+    assert len(new.asked.lists) == len(old.asked.lists) + 1
+    assert (new.length, new.asked.limit) == (old.length, old.asked.limit)
+
+
+@pytest.mark.parametrize(("text", "name", "words"), [
+    (CHILD.replace("before: counting", "before: nothing"), "count-2", "no rule 'nothing'"),
+    (
+        FORMULA.replace("name: overflow,", "name: overflow, after: x,"),
+        "count-1",
+        "extends noth",
+    ),
+])  # fmt: skip
+def test_what_goes_nowhere_is_refused(tmp_path, text, name, words):
+    folder = write_spec(tmp_path / "own", FORMULA, "count-1")
+    assert words in str(slip(write_spec(folder, text, name)))

@@ -15,7 +15,7 @@ from definitions import bodies, source_file
 from onnx import TensorProto
 from places import TESTS
 
-from convcheck.rules.model import PARAPHRASE, Source, Spec
+from convcheck.rules.model import PARAPHRASE
 from convcheck.rules.rule import citations
 
 SPECS = [spec for spec in CATALOG.specs.values() if spec.op.startswith("onnx.")]
@@ -25,7 +25,7 @@ STORED = {page["page"]: page["sentences"] for page in PAGES}
 OPERATORS, FUNCTIONS = "ONNX operators", "ONNX operator definitions"
 
 
-def plain(text: str) -> str:
+def plain(text):
     text = re.sub(r"[\\*`]", "", text)
     for curly, straight in (("‘", "'"), ("’", "'"), ("“", '"'), ("”", '"')):
         text = text.replace(curly, straight)
@@ -33,7 +33,7 @@ def plain(text: str) -> str:
 
 
 @cache
-def document(source: Source) -> str:
+def document(source):
     if source.title == OPERATORS:
         op, version = source.section.split(" - ")
         return text_of(op, int(version))
@@ -43,7 +43,7 @@ def document(source: Source) -> str:
     return " / ".join(map(plain, STORED[source.url]))
 
 
-def text_of(op: str, version: int) -> str:
+def text_of(op, version):
     schema = onnx.defs.get_schema(op, version, "")
     assert schema.since_version == version
     parts = [
@@ -53,14 +53,14 @@ def text_of(op: str, version: int) -> str:
     return plain(" ".join([schema.doc, *(part.description for part in parts)]))
 
 
-def text_of_bodies(op: str, version: int) -> str:
+def text_of_bodies(op, version):
     inputs = len(onnx.defs.get_schema(op, version, "").inputs)
     made = (bodies(op, version, [kind] * inputs, {}) for kind in TensorProto.DataType.values())
     return " ".join(onnx.printer.to_text(body) for each in made for body in each)
 
 
 @pytest.mark.parametrize("spec", SPECS, ids=lambda s: s.id)
-def test_sentences_stand_in_the_text(spec: Spec) -> None:
+def test_sentences_stand_in_the_text(spec):
     for cite in citations(spec):
         source = spec.sources[cite.source]
         if not cite.text.startswith(PARAPHRASE):
@@ -68,7 +68,7 @@ def test_sentences_stand_in_the_text(spec: Spec) -> None:
             assert "IEEE" not in source.title
 
 
-def test_every_stored_sentence_and_every_source_is_cited() -> None:
+def test_every_stored_sentence_and_every_source_is_cited():
     cited = {(spec.sources[cite.source], cite.text) for spec in SPECS for cite in citations(spec)}
     stored = {(page, text) for page, texts in STORED.items() for text in texts}
     assert stored <= {(source.url, text) for source, text in cited}
@@ -77,7 +77,7 @@ def test_every_stored_sentence_and_every_source_is_cited() -> None:
     assert sources == {source for source, _ in cited}
 
 
-def test_a_sentence_that_does_not_stand_there_is_seen() -> None:
+def test_a_sentence_that_does_not_stand_there_is_seen():
     spec = CATALOG.specs["onnx.Cast-23"]
     assert plain("| x>6 | 7 |") not in document(spec.sources["float4-note"])
     assert plain("fixed point: clamps if OOR.") not in document(spec.sources["text"])
@@ -88,7 +88,7 @@ def test_a_sentence_that_does_not_stand_there_is_seen() -> None:
 
 
 @pytest.mark.parametrize("spec", CASTS, ids=lambda s: s.id)
-def test_type_lists_are_those_of_the_schema(spec: Spec) -> None:
+def test_type_lists_are_those_of_the_schema(spec):
     schema = onnx.defs.get_schema(spec.op.partition(".")[2], spec.version, "")
     for constraint in schema.type_constraints:
         names = {t.name_in("onnx").lower() for t in spec.types[constraint.type_param_str]}
@@ -96,7 +96,7 @@ def test_type_lists_are_those_of_the_schema(spec: Spec) -> None:
 
 
 @pytest.mark.parametrize("spec", CASTS, ids=lambda s: s.id)
-def test_attributes_are_those_of_the_schema(spec: Spec) -> None:
+def test_attributes_are_those_of_the_schema(spec):
     schema = onnx.defs.get_schema(spec.op.partition(".")[2], spec.version, "")
     assert {a.name for a in spec.attributes} == set(schema.attributes)
     for attribute in spec.attributes:

@@ -4,7 +4,6 @@ Sentences are stored with the page and the day of reading.
 """
 
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -12,7 +11,6 @@ from pathlib import Path
 import yaml
 from catalogue import CATALOG
 
-from convcheck.rules.model import Spec
 from convcheck.rules.rule import citations
 
 KEPT = yaml.safe_load(Path(__file__).with_name("cited_sentences.yaml").read_text("utf-8"))
@@ -21,29 +19,29 @@ OPENVINO = ("https://docs.openvino.ai/", "https://github.com/openvinotoolkit/ope
 HOSTS = (*OPENVINO, "https://gitcode.com/cann/pypto/")
 
 
-def unread(spec: Spec) -> Iterator[str]:
+def unread(spec):
     for cite in citations(spec):
         page = spec.sources[cite.source].url
         if page.startswith(HOSTS) and cite.text not in PAGES.get(page, ()):
             yield f"{cite.place}: {cite.text}"
 
 
-def test_every_cited_sentence_was_read_on_its_page() -> None:
+def test_every_cited_sentence_was_read_on_its_page():
     for spec in CATALOG.specs.values():
         assert list(unread(spec)) == []
         own = spec.sources["text"].url
         assert own.startswith(HOSTS) == spec.op.startswith(("openvino.", "pypto."))
 
 
-def test_a_word_that_is_not_on_the_page_is_found() -> None:
+def test_a_word_that_is_not_on_the_page_is_found():
     spec = CATALOG.specs["openvino.Convert-1"]
     said = replace(spec.output_cite, text=spec.output_cite.text.replace("same shape", "shape"))
     assert len(list(unread(replace(spec, output_cite=said)))) == 1
 
 
-def test_no_sentence_is_kept_that_nothing_cites_and_pages_stand_still() -> None:
+def test_no_sentence_is_kept_that_nothing_cites_and_pages_stand_still():
     """PyPTO's documentation changes, so it is cited at a tag or a commit."""
-    cited: dict[str, set[str]] = {}
+    cited = {}
     for spec in CATALOG.specs.values():
         for cite in citations(spec):
             cited.setdefault(spec.sources[cite.source].url, set()).add(cite.text)
@@ -57,14 +55,14 @@ def test_no_sentence_is_kept_that_nothing_cites_and_pages_stand_still() -> None:
 OF_PYPTO = [spec for spec in CATALOG.specs.values() if spec.op.startswith("pypto.")]
 
 
-def test_a_row_of_a_table_cites_its_own_row() -> None:
+def test_a_row_of_a_table_cites_its_own_row():
     for spec in (one for one in CATALOG.specs.values() if not one.op.startswith("openvino.")):
         for rule in (rule for rule in spec.rules if rule.columns):
             for row in rule.rows:
                 assert all(cell.cite.text != rule.cite.text for cell in row.cells), row.place
 
 
-def unlike_its_row(spec: Spec) -> Iterator[str]:
+def unlike_its_row(spec):
     for one in spec.pairs.lists if spec.pairs else ():
         [(source, targets)] = one.listed.items()
         name, *others = (CATALOG.types.types[t].name_in("pypto") for t in (source, *targets))
@@ -76,13 +74,13 @@ def unlike_its_row(spec: Spec) -> Iterator[str]:
             yield f"{one.cite.place}: {one.cite.text}"
 
 
-def test_each_pair_is_that_of_its_own_row() -> None:
+def test_each_pair_is_that_of_its_own_row():
     for spec in OF_PYPTO:
         assert list(unlike_its_row(spec)) == []
     assert [len(spec.pairs.lists) for spec in OF_PYPTO if spec.pairs] == [8, 8, 64]
 
 
-def test_a_pair_that_is_not_in_its_row_is_found() -> None:
+def test_a_pair_that_is_not_in_its_row_is_found():
     spec = CATALOG.specs["pypto.cast-9.2"]
     assert spec.pairs
     first, second, *others = spec.pairs.lists

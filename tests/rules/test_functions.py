@@ -1,14 +1,12 @@
 """`calls` in spec files: a library's function for the operator, and its arguments."""
 
-from pathlib import Path
-
 import pytest
 
 from convcheck.errors import SpecError
 from convcheck.rules.digest import digest_of_spec
 from convcheck.rules.layouts import why_not
 from convcheck.rules.load import load
-from convcheck.rules.model import Attributes, Case, Spec
+from convcheck.rules.model import Case
 from specs import GOOD, write_spec
 
 CALLS = """
@@ -33,11 +31,11 @@ BAD = {
 }
 
 
-def spec(folder: Path, calls: str = CALLS) -> Spec:
+def spec(folder, calls=CALLS):
     return load([write_spec(folder, GOOD + calls)]).specs["acme.Convert-1"]
 
 
-def case(of: Spec, source: str, target: str, attributes: Attributes = ()) -> Case:
+def case(of, source, target, attributes=()):
     known = {t.name: t for types in of.types.values() for t in types}
     return Case(of.id, of.op, of.version, (known[source],), (known[target],), attributes)
 
@@ -57,21 +55,19 @@ ASKED = [
 
 
 @pytest.mark.parametrize(("runtime", "source", "target", "attributes", "reason"), ASKED)
-def test_what_may_be_asked(
-    tmp_path: Path, runtime: str, source: str, target: str, attributes: Attributes, reason: str
-) -> None:
+def test_what_may_be_asked(tmp_path, runtime, source, target, attributes, reason):
     of = spec(tmp_path)
     assert why_not(of, runtime, case(of, source, target, attributes)) == reason
 
 
-def test_a_pair_that_no_row_has(tmp_path: Path) -> None:
+def test_a_pair_that_no_row_has(tmp_path):
     of = spec(tmp_path, "calls: {torch: {function: to, where: [{from: float32}]}}")
     assert why_not(of, "torch", case(of, "int8", "int8")) == (
         "torch's to has no such pair of types"
     )
 
 
-def test_calls_are_inherited_and_replaced_whole(tmp_path: Path) -> None:
+def test_calls_are_inherited_and_replaced_whole(tmp_path):
     write_spec(tmp_path, GOOD + CALLS)
     child = "op: acme.Convert\nversion: {}\nextends: {}\n"
     write_spec(tmp_path, child.format(2, "convert-1"), "convert-2")
@@ -82,12 +78,12 @@ def test_calls_are_inherited_and_replaced_whole(tmp_path: Path) -> None:
     assert list(specs["acme.Convert-3"].calls) == ["torch"]
 
 
-def test_calls_decide_no_vectors(tmp_path: Path) -> None:
+def test_calls_decide_no_vectors(tmp_path):
     assert digest_of_spec(spec(tmp_path / "a")) == digest_of_spec(spec(tmp_path / "b", ""))
 
 
 @pytest.mark.parametrize("calls", BAD)
-def test_slips_of_the_pen(tmp_path: Path, calls: str) -> None:
+def test_slips_of_the_pen(tmp_path, calls):
     message, line = BAD[calls]
     with pytest.raises(SpecError, match=message) as caught:
         spec(tmp_path, calls)

@@ -1,5 +1,3 @@
-from pathlib import Path
-
 import pytest
 from catalogue import CATALOG
 from command import convcheck
@@ -8,7 +6,6 @@ from report_runs import ELSE, TRUNCATED, answered, case, run
 
 from convcheck.documents.decode import read
 from convcheck.documents.encode import text
-from convcheck.judge.result import RunResult
 from convcheck.records import replace
 from convcheck.report.document import Document
 from convcheck.rules.rule import citations, is_foreign
@@ -21,7 +18,7 @@ CITED = GOOD.replace("Without clamp they are undefined.", SENTENCE)
 GLOSSED = CITED.replace("inputs:", f'glosses:\n  "{SENTENCE}": "{GLOSS}"\ninputs:')
 
 
-def test_lint_wants_a_translation_of_what_is_not_latin(tmp_path: Path) -> None:
+def test_lint_wants_a_translation_of_what_is_not_latin(tmp_path):
     [found] = findings(write_spec(tmp_path / "without", CITED))
     assert SENTENCE in found.message
     assert CITED.splitlines()[(found.place.line or 0) - 1].endswith(f'cite: "{SENTENCE}"')
@@ -32,18 +29,15 @@ def test_lint_wants_a_translation_of_what_is_not_latin(tmp_path: Path) -> None:
     assert unused.message == f"no citation has this sentence: {SENTENCE}"
 
 
-@pytest.mark.parametrize(
-    ("sentence", "foreign"),
-    [
-        (SENTENCE, True), ("支持以下转化", True), ("Значение", True),
-        ("“f8e4m3” is 2⁻⁷ · δ − ±∞ …", False), ("Überlauf", False), ("[x] > FLT_MAX", False),
-    ],
-)  # fmt: skip
-def test_what_needs_a_translation(sentence: str, foreign: bool) -> None:
+@pytest.mark.parametrize(("sentence", "foreign"), [
+    (SENTENCE, True), ("支持以下转化", True), ("Значение", True),
+    ("“f8e4m3” is 2⁻⁷ · δ − ±∞ …", False), ("Überlauf", False), ("[x] > FLT_MAX", False),
+])  # fmt: skip
+def test_what_needs_a_translation(sentence, foreign):
     assert is_foreign(sentence) == foreign
 
 
-def test_every_citation_of_the_built_in_specs_is_found() -> None:
+def test_every_citation_of_the_built_in_specs_is_found():
     foreign = {c.text for s in CATALOG.specs.values() for c in citations(s) if is_foreign(c.text)}
     assert len(foreign) >= 29
     lacking = [c.text for s in CATALOG.specs.values() for c in citations(s)
@@ -51,7 +45,7 @@ def test_every_citation_of_the_built_in_specs_is_found() -> None:
     assert lacking == []
 
 
-def shown(disputed: bool) -> RunResult:
+def shown(disputed):
     by = replace(ELSE, cite=SENTENCE, source="Acme", gloss=GLOSS)
     if disputed:
         by = replace(ELSE, cite="No.", quotations=(
@@ -63,7 +57,7 @@ def shown(disputed: bool) -> RunResult:
 
 
 @pytest.mark.parametrize("disputed", [False, True])
-def test_every_format_marks_it_as_ours(disputed: bool, tmp_path: Path) -> None:
+def test_every_format_marks_it_as_ours(disputed, tmp_path):
     result = shown(disputed)
     [found] = Document(result).findings
     assert MARKED in found.cited
@@ -81,7 +75,7 @@ def test_every_format_marks_it_as_ours(disputed: bool, tmp_path: Path) -> None:
     assert MARKED in " ".join(made.stdout.split())
 
 
-def test_pages_and_explanations_show_it() -> None:
+def test_pages_and_explanations_show_it():
     assert "our translation: " in " ".join(convcheck("show", "openvino.Range-4").stdout.split())
     name = "openvino.Range-4/int32-int32-int32-to-int32"
     said = convcheck("explain", name, "2", "23", "3").stdout

@@ -1,5 +1,3 @@
-from pathlib import Path
-
 import pytest
 from catalogue import CATALOG
 from command import convcheck, refused
@@ -8,7 +6,7 @@ from convcheck.rules.attributes import Cite
 from convcheck.semantics.expected import Quotation
 
 
-def texts() -> set[str]:
+def texts():
     """Return every sentence that a built-in spec cites."""
     found, seen, todo = set[str](), set[int](), list[object](CATALOG.specs.values())
     while todo:
@@ -27,18 +25,18 @@ def texts() -> set[str]:
     return found
 
 
-def test_no_two_sentences_share_an_id() -> None:
+def test_no_two_sentences_share_an_id():
     every = {" ".join(text.split()) for text in texts() if text}
     assert len(every) > 200
     assert len({Quotation(text, "").id for text in every}) == len(every)
 
 
-def test_ids_are_permanent() -> None:
+def test_ids_are_permanent():
     assert Quotation("| [x] > FLT_MAX | NaN | NaN | Inf | NaN |", "any document").id == "#b0053c"
     assert Quotation("Inf  if\nx is Inf", "").id == Quotation("Inf if x is Inf", "").id
 
 
-def test_a_sentence_is_shown(tmp_path: Path) -> None:
+def test_a_sentence_is_shown(tmp_path):
     log = tmp_path / "run.jsonl"
     convcheck("run", "--backend", "ort", "onnx.Cast-21/float32-to-float8e4m3fn/saturate=0",
               "--no-causes", "-o", log)  # fmt: skip
@@ -50,29 +48,24 @@ def test_a_sentence_is_shown(tmp_path: Path) -> None:
     assert "breaks it in 1 of 1 case" in words
 
 
-@pytest.mark.parametrize(
-    ("backend", "name", "said"),
-    [
-        ("reference", "float32-to-float8e4m3fn/saturate=0", "keeps it"),
-        (
-            "planted.deviating:Declining",
-            "float32-to-float8e4m3fn/saturate=0",
-            "was not judged by it",
-        ),
-        ("reference", "float16-to-float32", "was not judged by it"),
-    ],
-)
-def test_a_report_says_what_a_backend_does(
-    tmp_path: Path, backend: str, name: str, said: str
-) -> None:
+@pytest.mark.parametrize(("backend", "name", "said"), [
+    ("reference", "float32-to-float8e4m3fn/saturate=0", "keeps it"),
+    (
+        "planted.deviating:Declining",
+        "float32-to-float8e4m3fn/saturate=0",
+        "was not judged by it",
+    ),
+    ("reference", "float16-to-float32", "was not judged by it"),
+])  # fmt: skip
+def test_a_report_says_what_a_backend_does(tmp_path, backend, name, said):
     convcheck("run", "--backend", backend, f"onnx.Cast-21/{name}", "-o", "run.jsonl", cwd=tmp_path)
     shown = convcheck("show", "onnx.Cast-21#b0053c", "--report", "run.jsonl", cwd=tmp_path)
     assert said in " ".join(shown.stdout.split())
 
 
-def test_a_report_goes_with_a_sentence() -> None:
+def test_a_report_goes_with_a_sentence():
     assert "--report goes with a sentence" in refused("show", "cases", "--report", "run.jsonl")
 
 
-def test_an_unknown_sentence_is_refused() -> None:
+def test_an_unknown_sentence_is_refused():
     assert "onnx.Cast-21 cites no sentence #000000" in refused("show", "onnx.Cast-21#000000")

@@ -1,5 +1,4 @@
 import pickle
-from pathlib import Path
 
 import pytest
 from catalogue import CATALOG
@@ -8,14 +7,13 @@ from convcheck.errors import SpecError
 from convcheck.rules.body.table import Tables
 from convcheck.rules.cases import cases
 from convcheck.rules.load import load
-from convcheck.rules.model import Spec
 from convcheck.rules.source import parse_yaml
 from convcheck.semantics.lint import lint_spec
 from specs import GOOD, findings, slip, write_spec
 
 
 @pytest.mark.long
-def test_the_built_in_specs_are_clean() -> None:
+def test_the_built_in_specs_are_clean():
     proofs = [lint_spec(spec) for spec in CATALOG.specs.values()]
     assert [str(f) for p in proofs for f in p.diagnostics] == []
     assert sum(p.cases for p in proofs) > 4000
@@ -23,7 +21,7 @@ def test_the_built_in_specs_are_clean() -> None:
     assert all(p.points > 100 for p in proofs if p.spec in tables)
 
 
-def test_a_good_spec_of_ones_own_is_clean(tmp_path: Path) -> None:
+def test_a_good_spec_of_ones_own_is_clean(tmp_path):
     assert findings(write_spec(tmp_path / "mine")) == []
 
 
@@ -51,7 +49,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_loading_refuses(name: str, tmp_path: Path) -> None:
+def test_loading_refuses(name, tmp_path):
     old, new, message, line = REFUSED[name]
     assert old in GOOD
     error = slip(write_spec(tmp_path / "mine", GOOD.replace(old, new, 1)))
@@ -79,7 +77,7 @@ FOUND = {
 
 
 @pytest.mark.parametrize("name", FOUND)
-def test_lint_finds(name: str, tmp_path: Path) -> None:
+def test_lint_finds(name, tmp_path):
     old, new, message, line = FOUND[name]
     assert old in GOOD
     found = findings(write_spec(tmp_path / "mine", GOOD.replace(old, new, 1)))
@@ -87,19 +85,14 @@ def test_lint_finds(name: str, tmp_path: Path) -> None:
     assert line == 0 or any(abs(f.place.line - line) <= 1 for f in found), found
 
 
-@pytest.mark.parametrize(
-    ("first", "then"),
-    [
-        ("x > 2^90", "x >= 2^60"),
-        ("x < -2^90", "x <= -2^60"),
-        ("x > 4 max", "x > 2 max"),
-        ("x < -4 max", "x < -2 max"),
-        ("x < -2^90", "x < -4 max"),
-    ],
-)
-def test_rows_of_which_one_threshold_is_beyond_the_other_are_reachable(
-    first: str, then: str, tmp_path: Path
-) -> None:
+@pytest.mark.parametrize(("first", "then"), [
+    ("x > 2^90", "x >= 2^60"),
+    ("x < -2^90", "x <= -2^60"),
+    ("x > 4 max", "x > 2 max"),
+    ("x < -4 max", "x < -2 max"),
+    ("x < -2^90", "x < -4 max"),
+])  # fmt: skip
+def test_rows_of_which_one_threshold_is_beyond_the_other_are_reachable(first, then, tmp_path):
     rows = f'nan:          nan\n      "{first}": nan\n      "{then}": +max'
     assert findings(write_spec(tmp_path / "a", GOOD.replace("nan:          nan", rows))) == []
     rows = f'nan:          nan\n      "{then}": nan\n      "{first}": +max'
@@ -107,7 +100,7 @@ def test_rows_of_which_one_threshold_is_beyond_the_other_are_reachable(
     assert found.message == f"row {first!r} is unreachable"
 
 
-def test_a_child_states_only_what_changed(tmp_path: Path) -> None:
+def test_a_child_states_only_what_changed(tmp_path):
     child = """\
 op: acme.Convert
 version: 2
@@ -138,7 +131,7 @@ rules:
     assert spec.body == Tables(())
 
 
-def test_types_of_ones_own(tmp_path: Path) -> None:
+def test_types_of_ones_own(tmp_path):
     text = GOOD.replace("float8e4m3fn", "float8e3m4")
     text = text.replace('x: "464", gives: "448"', 'x: "15.5", gives: "15.5"')
     folder = write_spec(tmp_path / "mine", text)
@@ -148,24 +141,24 @@ def test_types_of_ones_own(tmp_path: Path) -> None:
     assert str(load([folder]).types.types["float8e3m4"].format.max) == "30"
 
 
-def test_scalars_stay_what_was_written() -> None:
+def test_scalars_stay_what_was_written():
     node = parse_yaml("a: -0\nb: off\nc: 0x7e\nd: 1e5\n", "f")
     assert [n.text() for n in node.items().values()] == ["-0", "off", "0x7e", "1e5"]
 
 
 @pytest.mark.parametrize("text", ["", "a: 1\n b: 2", "\t- x", "a: *b", "? [1]\n: 2", "a: !x 1"])
-def test_bad_yaml_has_a_place(text: str) -> None:
+def test_bad_yaml_has_a_place(text):
     with pytest.raises(SpecError) as caught:
         parse_yaml(text, "f.yaml")
     assert str(caught.value).startswith("f.yaml")
 
 
-def said(spec: Spec) -> list[dict[str, object]]:
+def said(spec):
     bare = {name: value for name, value in vars(spec).items() if name != "parent"}
     return [bare, *(said(spec.parent) if spec.parent else [])]
 
 
-def test_a_catalogue_of_some_specs_travels() -> None:
+def test_a_catalogue_of_some_specs_travels():
     whole = load()
     some = pickle.loads(pickle.dumps(whole.only(["onnx.Cast-21", "openvino.Range-4"])))
     assert list(some.specs) == ["onnx.Cast-21", "openvino.Range-4"]
@@ -174,7 +167,7 @@ def test_a_catalogue_of_some_specs_travels() -> None:
     assert vars(some.types) == vars(whole.types)
 
 
-def test_a_users_file_is_no_parent_of_a_built_in_spec(tmp_path: Path) -> None:
+def test_a_users_file_is_no_parent_of_a_built_in_spec(tmp_path):
     own = "op: onnx.Cast\nversion: 99\nextends: cast-28\nnotes: [mine]\n"
     folder = write_spec(tmp_path / "mine", own, "cast-19")
     catalog, built_in = load([folder]), load()
@@ -183,23 +176,23 @@ def test_a_users_file_is_no_parent_of_a_built_in_spec(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("head", ["version: 1\n", "op: [acme]\nversion: 1\n", "- op\n"])
-def test_a_head_without_an_operator_has_a_place(head: str, tmp_path: Path) -> None:
+def test_a_head_without_an_operator_has_a_place(head, tmp_path):
     error = slip(write_spec(tmp_path / "mine", head))
     assert str(error).startswith("mine/convert-1.yaml:1: ")
     assert error.hint
 
 
-def test_an_id_that_is_there_already(tmp_path: Path) -> None:
+def test_an_id_that_is_there_already(tmp_path):
     with pytest.raises(SpecError, match=r"is already defined in specs/onnx/cast-21\.yaml"):
         load([write_spec(tmp_path / "mine", "version: 21\nop: onnx.Cast\nextends: cast-21\n")])
 
 
-def test_one_document_a_file() -> None:
+def test_one_document_a_file():
     with pytest.raises(SpecError, match="f:2: a second document"):
         parse_yaml("a: 1\n---\na: 2\n", "f")
 
 
-def test_no_case_is_listed_twice() -> None:
+def test_no_case_is_listed_twice():
     """A value that `also` adds may belong to a pair anyhow: such a run could not be read again."""
     ids = [case.id for spec in CATALOG.specs.values() for case in cases(spec)]
     assert len(ids) == len(set(ids))

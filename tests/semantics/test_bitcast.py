@@ -1,23 +1,21 @@
 import numpy as np
 from catalogue import CATALOG
 
-from convcheck.numerics.format import Bool, Float, Int
+from convcheck.numerics.format import Bool
 from convcheck.rules.cases import cases
 from convcheck.semantics.evaluate import compile_case
 from convcheck.semantics.expected import EXACT
 from convcheck.vectors.generate import vectors_of
-from convcheck.vectors.model import VectorSet
 
 SPEC = CATALOG.specs["onnx.BitCast-26"]
 CASES = list(cases(SPEC))
 
 
-def width(fmt: object) -> int:
-    assert isinstance(fmt, Bool | Float | Int)
+def width(fmt):
     return 8 if isinstance(fmt, Bool) else fmt.bits
 
 
-def test_pairs_are_those_of_one_width() -> None:
+def test_pairs_are_those_of_one_width():
     types = {t.name: width(t.format) for t in SPEC.types["T1"]}
     wanted = {(a, b) for a in types for b in types if types[a] == types[b]}
     wanted -= {(a, "bool") for a in types if a != "bool"}  # bytes other than 0 and 1 are invalid
@@ -25,15 +23,13 @@ def test_pairs_are_those_of_one_width() -> None:
     assert len(CASES) == len(wanted) == 96 + 8 + 7
 
 
-def test_every_bit_stays() -> None:
+def test_every_bit_stays():
     for case in CASES:
         vectors = vectors_of(SPEC, case, "edge", 0)
-        assert isinstance(vectors, VectorSet)
         [reading] = vectors.expected.readings
         assert (reading.patterns == EXACT).all()
         assert (reading.codes == vectors.inputs[0]).all()
         source = case.inputs[0].format
-        assert isinstance(source, Bool | Float | Int)
         if width(source) <= 8:
             assert len(vectors) == 1 << source.bits
         else:  # no byte or half looks like another
@@ -42,7 +38,7 @@ def test_every_bit_stays() -> None:
             assert len(columns) == width(source)
 
 
-def test_what_the_text_says_is_normative_and_the_width_of_bool_implied() -> None:
+def test_what_the_text_says_is_normative_and_the_width_of_bool_implied():
     levels = {(c.inputs[0].name, compile_case(SPEC, c).decisions[-1].level) for c in CASES}
     assert ("complex64", "normative") in levels
     assert {name for name, level in levels if level == "implied"} == {"bool"}

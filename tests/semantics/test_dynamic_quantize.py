@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 from catalogue import CATALOG, calls_asked
-from oracle.quantize import Dynamic as Due
 from oracle.quantize import quantize_dynamically
 from planted.calls import wrong_in
 from planted.dynamic_bugs import BUGS, Dynamic, adjusted
@@ -10,19 +9,17 @@ from convcheck.backends.protocol import Outputs
 from convcheck.causes.catalogue import causes_of
 from convcheck.causes.search import Search, diagnose
 from convcheck.judge.answers import ANSWERED, Answers
-from convcheck.numerics.number import Bits
 from convcheck.rules.cases import cases
 from convcheck.rules.load import load
-from convcheck.rules.model import Case
 from convcheck.semantics.body.steps import compile_steps
-from convcheck.semantics.expected import UNDEFINED, ExpectedCall
+from convcheck.semantics.expected import UNDEFINED
 from specs import slip, write_spec
 
 SPEC = CATALOG.specs["onnx.DynamicQuantizeLinear-11"]
 CASES = list(cases(SPEC))
 
 
-def told(expected: ExpectedCall) -> set[Due] | None:
+def told(expected):
     if expected.readings[0].pattern == UNDEFINED:
         return None
     found = set()
@@ -33,14 +30,14 @@ def told(expected: ExpectedCall) -> set[Due] | None:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.layout)
-def test_the_edge_calls_against_the_oracle(case: Case) -> None:
+def test_the_edge_calls_against_the_oracle(case):
     calls = calls_asked(case)
     for call, expected in zip(calls.calls, calls.expected, strict=True):
         assert told(expected) == quantize_dynamically(call[0].reshape(-1).tolist())
     assert sum(told(one) is not None for one in calls.expected) > len(calls.expected) // 2
 
 
-def test_any_tensors_against_the_oracle() -> None:
+def test_any_tensors_against_the_oracle():
     rng = np.random.default_rng(0)
     made = []
     for _ in range(100):
@@ -59,29 +56,29 @@ def test_any_tensors_against_the_oracle() -> None:
 
 
 @pytest.mark.parametrize("words", [["0", "-0"], ["nan", "1"], ["inf"], [], ["0", "1e-45"]])
-def test_what_is_left_open(words: list[str]) -> None:
+def test_what_is_left_open(words):
     x = np.array([float(word) for word in words], np.float32).view(np.uint32)
     expected = compile_steps(SPEC, CASES[0]).expect([x])
     assert (told(expected), quantize_dynamically(x.tolist())) == (None, None)
 
 
-def caught(bug: Dynamic, case: Case) -> int:
+def caught(bug, case):
     calls, names = calls_asked(case), tuple(t.name for t in case.outputs)
     return wrong_in(
         calls, [Outputs(bug.answer(x), names) if x.size else None for (x,) in calls.calls]
     )
 
 
-def test_what_is_right_passes() -> None:
+def test_what_is_right_passes():
     assert not any(caught(Dynamic("right"), case) for case in CASES)
 
 
 @pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.name)
-def test_each_bug_is_caught_by_two_calls(bug: Dynamic) -> None:
+def test_each_bug_is_caught_by_two_calls(bug):
     assert caught(bug, CASES[0]) >= 2
 
 
-def by_reciprocals(x: Bits) -> tuple[Bits, Bits, Bits]:
+def by_reciprocals(x):
     values = x.view(np.float32)
     low, high = adjusted(values.reshape(-1))
     with np.errstate(all="ignore"):
@@ -94,19 +91,20 @@ def by_reciprocals(x: Bits) -> tuple[Bits, Bits, Bits]:
     return y_codes, np.array(scale).view(np.uint32), np.asarray(zero_code)
 
 
-def test_what_gives_every_output_is_the_cause_and_one_other_code_refutes_it() -> None:
-    calls, causes = calls_asked(CASES[0]), causes_of(CATALOG)
+def test_what_gives_every_output_is_the_cause_and_one_other_code_refutes_it():
+    calls, causes = calls_asked(CASES[0]), tuple(causes_of(CATALOG))
+    [cause] = [cause for cause in causes if cause.name == "range-by-reciprocals"]
     names = tuple(t.name for t in CASES[0].outputs)
     given = [by_reciprocals(x) if x.size else (x.astype(np.uint8),) * 3 for (x,) in calls.calls]
     state = np.full(len(given), ANSWERED, np.uint8)
     got = tuple(Outputs(one, names) for one in given)
-    found = diagnose(Search(tuple(causes), CATALOG), calls, Answers(np.array(got), state, {}))
+    found = diagnose(Search(causes, CATALOG), calls, Answers(np.array(got), state, {}))
     assert found is not None
-    assert found.fits == (("range-by-reciprocals",),)
+    assert found.fits == ((cause.name,),)
     y, scale, zero = given[0]
     for changed in ((y ^ np.uint8(1), scale, zero), (y, scale ^ np.uint32(1), zero)):
         answers = Answers(np.array([Outputs(changed, names), *got[1:]]), state, {})
-        found = diagnose(Search(tuple(causes), CATALOG), calls, answers)
+        found = diagnose(Search((cause,), CATALOG), calls, answers)
         assert found is not None
         assert found.fits == ()
 
@@ -134,7 +132,7 @@ steps:
 """
 
 
-def test_an_output_of_one_element_is_the_same_for_all(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_an_output_of_one_element_is_the_same_for_all(tmp_path):
     write_spec(tmp_path, LINES.replace("OTHER", "largest(x) - smallest(x)"))
     spec = load([tmp_path]).specs["mine.Scaled-1"]
     x = np.array([-1, 0.5, 3], np.float32).view(np.uint32)

@@ -1,4 +1,3 @@
-from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from itertools import pairwise
@@ -11,19 +10,13 @@ from hypothesis import strategies as st
 from oracle.fake_convert import DESTINATIONS, UNDEFINED, WAYS, expect
 from oracle.formats import FLOATS, boundaries, decode, nearest_even
 
-from convcheck.numerics.number import Codes
 from convcheck.numerics.words import code_of
-from convcheck.rules.body.steps import Steps
 from convcheck.rules.cases import cases
-from convcheck.rules.model import Case, Spec
 from convcheck.semantics import expected as pattern
-from convcheck.semantics.body.steps import CompiledSteps, compile_steps
-from convcheck.semantics.expected import Decision, ExpectedCall
-from convcheck.semantics.lint import lint_spec
+from convcheck.semantics.body.steps import compile_steps
 from convcheck.vectors.body.steps import steps_calls
 
 STABLE = settings(deadline=None, derandomize=True, max_examples=150)
-Said = dict[int, int | str]
 TYPES = ("float16", "bfloat16", "float32")
 SETS = ("1 0", "3 0.3", "1.7 -1.1", "-0.75 0.01", "900 -100", "1", "0.007", "-3")
 SPEC = CATALOG.specs["openvino.FakeConvert-13"]
@@ -31,11 +24,11 @@ CASES = list(cases(SPEC))
 
 
 @cache
-def compiled(name: str, layout: str, destination: str) -> CompiledSteps:
+def compiled(name, layout, destination):
     return compile_steps(SPEC, case_of(name, layout, destination))
 
 
-def case_of(name: str, layout: str, destination: str = "f8e4m3") -> Case:
+def case_of(name, layout, destination="f8e4m3"):
     return next(
         case
         for case in CASES
@@ -45,16 +38,14 @@ def case_of(name: str, layout: str, destination: str = "f8e4m3") -> Case:
     )
 
 
-def with_parameters(name: str, words: str) -> tuple[str, list[Codes]]:
+def with_parameters(name, words):
     """Return the layout and the tensors of one scale and perhaps one shift."""
     fmt = case_of(name, "per-tensor").inputs[0].format
     codes = [np.array([code_of(fmt, word)[0]], fmt.storage) for word in words.split()]
     return ("per-tensor", "per-tensor-shift")[len(codes) - 1], codes
 
 
-def held(
-    name: str, destination: str, way: int, words: str, data: Codes, said: Said | None = None
-) -> int:
+def held(name, destination, way, words, data, said=None):
     """Compare every element under one reading; return how many are defined."""
     layout, parameters = with_parameters(name, words)
     case = compiled(name, layout, destination)
@@ -69,7 +60,7 @@ def held(
     return defined
 
 
-def expected(name: str, destination: str, words: str, *data: int) -> tuple[ExpectedCall, Decision]:
+def expected(name, destination, words, *data):
     """Return what is expected of one scale and perhaps shift, and what decided it."""
     layout, parameters = with_parameters(name, words)
     case = compiled(name, layout, destination)
@@ -78,7 +69,7 @@ def expected(name: str, destination: str, words: str, *data: int) -> tuple[Expec
     return found, case.decisions[found.row]
 
 
-def said_of_all(name: str, destination: str, way: int, words: str) -> Said:
+def said_of_all(name, destination, way, words):
     """Return the oracle's result for every code.
 
     Each step is monotone, so numbers between two with equal results have the same result. Defined
@@ -114,9 +105,7 @@ EXHAUSTIVE = [
 
 
 @pytest.mark.parametrize(("name", "destination", "way", "words"), EXHAUSTIVE)
-def test_every_pattern_of_16_bits_against_the_oracle(
-    name: str, destination: str, way: int, words: str
-) -> None:
+def test_every_pattern_of_16_bits_against_the_oracle(name, destination, way, words):
     said = said_of_all(name, destination, way, words)
     every = np.arange(1 << 16, dtype=np.uint16)
     assert held(name, destination, way, words, every, said) > 10_000
@@ -128,7 +117,7 @@ def test_every_pattern_of_16_bits_against_the_oracle(
 
 @pytest.mark.parametrize("words", SETS)
 @pytest.mark.parametrize("name", TYPES)
-def test_the_edge_data_against_the_oracle(name: str, words: str) -> None:
+def test_the_edge_data_against_the_oracle(name, words):
     for destination in ("f8e4m3", "f8e5m2"):
         calls = steps_calls(SPEC, case_of(name, "per-tensor-shift", destination), "edge", 0)[0]
         data = np.unique(np.concatenate([call[0] for call in calls]))[::5]
@@ -138,7 +127,7 @@ def test_the_edge_data_against_the_oracle(name: str, words: str) -> None:
 
 @given(data=st.data())
 @STABLE
-def test_any_data_scale_and_shift(data: st.DataObject) -> None:
+def test_any_data_scale_and_shift(data):
     name = data.draw(st.sampled_from(TYPES))
     destination = data.draw(st.sampled_from(["f8e4m3", "f8e5m2"]))
     bits, one = FLOATS[name].bits, FLOATS[name].bias << FLOATS[name].mantissa
@@ -154,7 +143,7 @@ def test_any_data_scale_and_shift(data: st.DataObject) -> None:
         assert element(case.finished(case.run(tensors, reading)), 0) == right
 
 
-def test_readings_are_distinct_and_the_first_is_the_data_type_s() -> None:
+def test_readings_are_distinct_and_the_first_is_the_data_type_s():
     layout, parameters = with_parameters("float16", "1.7 -1.1")
     case = compiled("float16", layout, "f8e4m3")
     found = case.expect([np.arange(1 << 15, dtype=np.uint16), *parameters])
@@ -166,14 +155,14 @@ def test_readings_are_distinct_and_the_first_is_the_data_type_s() -> None:
     assert case.decisions[found.row].readings == tuple(r.name for r in case.steps.readings)
 
 
-def test_where_all_readings_agree_the_level_is_implied() -> None:
+def test_where_all_readings_agree_the_level_is_implied():
     found, decision = expected("float32", "f8e4m3", "1 0", 0x3F880000, 0x3F881000)
     assert len(found.readings) == 1
     assert decision.level == "implied"
     assert found.readings[0].outputs[0].codes.tolist() == [0x3F800000, 0x3F900000]
 
 
-def test_where_nothing_is_rounded_the_expression_alone_decides() -> None:
+def test_where_nothing_is_rounded_the_expression_alone_decides():
     for words, data, due in (
         ("1 0", [0x3C00, 0x3C80, 0xBC00], [0x3C00, 0x3C80, 0xBC00]),  # 1, 1.125, -1
         ("2 0.5", [0x3E00, 0x4100], [0x3E00, 0x4100]),  # 1.5 * 2 - 0.5 = 2.5; 4.5
@@ -185,14 +174,14 @@ def test_where_nothing_is_rounded_the_expression_alone_decides() -> None:
         assert beside.level == "implied"
 
 
-def test_minus_zero_gives_a_zero_of_either_sign() -> None:
+def test_minus_zero_gives_a_zero_of_either_sign():
     found, decision = expected("float16", "f8e5m2", "1 0", 0x8000)
     assert found.readings[0].outputs[0].patterns.tolist() == [pattern.ANY_ZERO]
     assert decision.level == "implied"
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_some_edge_call_of_one_scale_is_normative(case: Case) -> None:
+def test_some_edge_call_of_one_scale_is_normative(case):
     if case.layout not in ("per-tensor", "per-tensor-shift", "scalar-to-vector"):
         return
     vectors = calls_asked(case)
@@ -202,13 +191,13 @@ def test_some_edge_call_of_one_scale_is_normative(case: Case) -> None:
 
 
 @pytest.mark.parametrize("words", ["0 1", "inf 0", "nan 0", "1 -inf", "1 nan", "0"])
-def test_of_such_scales_and_shifts_nothing_is_expected(words: str) -> None:
+def test_of_such_scales_and_shifts_nothing_is_expected(words):
     found, decision = expected("float16", "f8e5m2", words, 0x3C00, 0xBC00, 0, 0x7C00)
     assert [r.pattern for r in found.readings] == [pattern.UNDEFINED]
     assert decision.level == "undefined"
 
 
-def test_scales_belong_to_channels() -> None:
+def test_scales_belong_to_channels():
     case = compiled("float16", "per-channel", "f8e4m3")
     data = np.full((2, 3, 2), 0x3C40, np.uint16)  # 1.0625
     scale = np.array([[0x3C00], [0x3E00], [0x4000]], np.uint16)  # 1, 1.5, 2
@@ -219,7 +208,7 @@ def test_scales_belong_to_channels() -> None:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_nothing_is_expected_outside_the_contract(case: Case) -> None:
+def test_nothing_is_expected_outside_the_contract(case):
     outside = (
         case.inputs[0].name == "float64"
         or "unlike" in case.layout
@@ -236,16 +225,12 @@ def test_nothing_is_expected_outside_the_contract(case: Case) -> None:
         assert decision.level == "undefined" or not outside
 
 
-@pytest.mark.parametrize(
-    "case",
-    [
-        c
-        for c in CASES
-        if c.layout == "per-tensor" and c.attribute("destination_type") in DESTINATIONS
-    ],
-    ids=lambda c: c.name,
-)
-def test_every_boundary_of_the_destination_is_asked(case: Case) -> None:
+@pytest.mark.parametrize("case", [
+    c
+    for c in CASES
+    if c.layout == "per-tensor" and c.attribute("destination_type") in DESTINATIONS
+], ids=lambda c: c.name)  # fmt: skip
+def test_every_boundary_of_the_destination_is_asked(case):
     if case.inputs[0].name == "float64":
         return
     calls = steps_calls(SPEC, case, "boundary", 0)[0]
@@ -262,56 +247,3 @@ def test_every_boundary_of_the_destination_is_asked(case: Case) -> None:
     codes = {nearest_even("float32", v) for v in values}
     both = codes | {code | 1 << 31 for code in codes}
     assert {code + ulp for code in both for ulp in (-1, 0, 1)} <= set(plain.tolist())
-
-
-def changes(steps: Steps) -> dict[str, Steps]:
-    first, convert, last = steps.lines
-    double = steps.readings[2]
-    half = case_of("float16", "per-tensor").inputs[0]
-    other_rule = replace(convert, rule="to-float4")
-    one_type = replace(convert, targets=convert.targets[:1])
-    again = replace(steps.readings[0], name="again")
-    return {
-        "example": replace(steps, examples=(replace(steps.examples[1], gives=("1",) * 6),)),
-        "no such layout": replace(
-            steps, outside=(replace(steps.outside[0], layouts=frozenset(["x"])),)
-        ),
-        "nothing left out": replace(
-            steps, outside=(replace(steps.outside[0], layouts=frozenset()),)
-        ),
-        "a reading that changes nothing": replace(steps, readings=(*steps.readings, again)),
-        "two of one name": replace(steps, readings=(steps.readings[0],) * 2),
-        "narrower": replace(
-            steps, readings=(replace(double, within=(("float32", half),), fixed=None),)
-        ),
-        "no such rule": replace(steps, lines=(first, other_rule, last)),
-        "a value without a type": replace(steps, lines=(first, one_type, last)),
-        "no value": replace(steps, ask=((("scale", "1..0"), ("shift", "0")),)),
-        "no conversion": replace(steps, lines=(first,)),
-    }
-
-
-def small() -> Spec:
-    """Return the spec with few layouts, which lint reads faster."""
-    kept = {"per-tensor", "per-tensor-shift", "scale-widens", "shift-unlike-scale"}
-    steps = SPEC.body_as(Steps)
-    steps = replace(steps, examples=tuple(e for e in steps.examples if e.layout in kept))
-    outside = replace(steps.outside[0], layouts=frozenset({"scale-widens"}))
-    steps = replace(steps, outside=(outside, *steps.outside[1:]))
-    layouts = tuple(layout for layout in SPEC.layouts if layout.name in kept)
-    return replace(SPEC, body=steps, layouts=layouts)
-
-
-def test_lint_sees_what_is_wrong() -> None:
-    spec = small()
-    assert not lint_spec(spec).diagnostics
-    for what, steps in changes(spec.body_as(Steps)).items():
-        assert lint_spec(replace(spec, body=steps)).diagnostics, what
-
-
-def test_lint_sees_a_row_that_nothing_reaches() -> None:
-    spec = small()
-    rule = spec.rules[0]
-    late = replace(rule, rows=(*rule.rows, replace(rule.rows[0], label="+0")))
-    [finding] = lint_spec(replace(spec, rules=(late,))).diagnostics
-    assert "unreachable" in finding.message

@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 from catalogue import CATALOG, WORDS, compiled, element
-from oracle.quantize import UNDEFINED, Result, quantize
+from oracle.quantize import UNDEFINED, quantize
 
 from convcheck.numerics.words import code_of
 from convcheck.plan.select import cases_of_tier
-from convcheck.rules.model import Case
 from convcheck.semantics.answers_at import run_program
 from convcheck.semantics.runs import Constant, runs
 from convcheck.vectors.corpus import WHOLE_SPAN
@@ -16,11 +15,11 @@ FIXED = [case for name, spec in CATALOG.specs.items() if "QuantizeLinear-" in na
          for case in cases_of_tier(spec) if case.fixed]  # fmt: skip
 
 
-def of(spec: str, start: str) -> list[Case]:
+def of(spec, start):
     return [case for case in FIXED if case.id.startswith(f"onnx.{spec}/{start}")]
 
 
-def due(case: Case, code: int) -> set[Result]:
+def due(case, code):
     [x, scale, *_], y = (t.name for t in case.inputs), case.outputs[0].name
     words = dict(case.fixed)
     zero = code_of(case.outputs[0].format, words["y_zero_point"])[0] if len(words) > 1 else None
@@ -32,11 +31,11 @@ def due(case: Case, code: int) -> set[Result]:
     )  # fmt: skip
 
 
-def told(flat: Constant) -> set[Result]:
+def told(flat):
     return {WORDS.get(kind, code) for code, kind in flat.outcomes}
 
 
-def flats(case: Case, first: int = 0, count: int = 0) -> list[Constant]:
+def flats(case, first=0, count=0):
     program, source, size = compiled(case), case.inputs[0].format, count or WHOLE_SPAN
     firsts = [first] if count else range(0, 1 << 32, WHOLE_SPAN)
     found = [each for one in firsts
@@ -46,7 +45,7 @@ def flats(case: Case, first: int = 0, count: int = 0) -> list[Constant]:
 
 
 @pytest.mark.parametrize("name", ["int8/tensor", "float8e4m3fn/tensor/saturate=1"])
-def test_all_runs_of_a_scale_against_the_oracle(name: str) -> None:
+def test_all_runs_of_a_scale_against_the_oracle(name):
     """The first and the last code of each run. x / scale is monotone, so y is constant between."""
     target = name.split("/")[0]
     [case, *_] = of("QuantizeLinear-21", f"float32-float32-{target}/{name.split('/', 1)[1]}")
@@ -62,7 +61,7 @@ def test_all_runs_of_a_scale_against_the_oracle(name: str) -> None:
                          + of("QuantizeLinear-21", "bfloat16-bfloat16-float8e5m2/tensor/sat")[:4]
                          + of("QuantizeLinear-19", "float16-float16-float8e4m3fnuz/tensor/")[-4:],
                          ids=lambda case: case.id)  # fmt: skip
-def test_runs_are_what_the_evaluator_says_of_each_code(case: Case) -> None:
+def test_runs_are_what_the_evaluator_says_of_each_code(case):
     for first in (0, 1 << 15):
         codes = np.arange(first, first + (1 << 15)).astype(np.uint16)
         expected = run_program(compiled(case), case, codes)
@@ -74,7 +73,7 @@ def test_runs_are_what_the_evaluator_says_of_each_code(case: Case) -> None:
                 assert (reading.codes[part] == code).all()
 
 
-def test_a_sample_of_every_case_against_the_oracle() -> None:
+def test_a_sample_of_every_case_against_the_oracle():
     rng, defined = np.random.default_rng(0), 0
     for case in FIXED[::23]:
         if case.op != "onnx.QuantizeLinear":

@@ -3,7 +3,7 @@ import pytest
 from catalogue import CATALOG
 
 from convcheck.numerics.codec import decode
-from convcheck.numerics.number import Bits, Codes, to_fraction
+from convcheck.numerics.number import to_fraction
 from convcheck.rules.hop import read_hop
 from convcheck.rules.source import parse_yaml
 from convcheck.semantics.hops import gone_through, keeps
@@ -12,19 +12,19 @@ from convcheck.semantics.vocabulary import COMPUTATIONS, Points, case_word
 TYPES = CATALOG.types.types
 
 
-def through(how: str, source: str, target: str, bits: Bits) -> Points:
+def through(how, source, target, bits):
     hop = read_hop(parse_yaml(f"through: {how}", "own.yaml").need("through"), CATALOG.types)
     there = points(source, target, bits)
     assert not keeps(hop, there.source, there.target)
     return gone_through(there, hop, retyped=not isinstance(hop.type, str) and not hop.normal_only)
 
 
-def points(source: str, target: str, bits: Bits) -> Points:
+def points(source, target, bits):
     fmt = TYPES[source].format
     return Points(fmt, TYPES[target].format, bits, decode(fmt, bits))
 
 
-def codes(source: str, *values: int) -> Codes:
+def codes(source, *values):
     return np.array(values, TYPES[source].format.storage)
 
 
@@ -51,9 +51,7 @@ BY_HAND = [
 
 
 @pytest.mark.parametrize(("how", "source", "target", "given", "becomes"), BY_HAND)
-def test_a_number_becomes_another(
-    how: str, source: str, target: str, given: int, becomes: int
-) -> None:
+def test_a_number_becomes_another(how, source, target, given, becomes):
     got = through(how, source, target, codes(source, given)).x
     want = points(source, target, codes(source, becomes)).x
     assert (got.kind, got.sign) == (want.kind, want.sign)
@@ -61,23 +59,20 @@ def test_a_number_becomes_another(
         assert to_fraction(got, 0) == to_fraction(want, 0)
 
 
-@pytest.mark.parametrize(
-    ("how", "source", "given", "number"),
-    [
-        ("{code: int8}", "uint8", 0xFF, -1),
-        ("{code: float8e5m2}", "float8e4m3fn", 0x40, 2),
-        ("{type: float16, specials: normal}", "float16", 0x7C00, 65536),
-        ("{type: float16, subnormals: normal}", "float16", 0x0000, 0.5**15),
-        ("{type: float8e4m3fn, specials: normal, beyond: infinity}", "float8e4m3fn", 0x7F, 480),
-    ],
-)
-def test_a_code_is_read_otherwise(how: str, source: str, given: int, number: float) -> None:
+@pytest.mark.parametrize(("how", "source", "given", "number"), [
+    ("{code: int8}", "uint8", 0xFF, -1),
+    ("{code: float8e5m2}", "float8e4m3fn", 0x40, 2),
+    ("{type: float16, specials: normal}", "float16", 0x7C00, 65536),
+    ("{type: float16, subnormals: normal}", "float16", 0x0000, 0.5**15),
+    ("{type: float8e4m3fn, specials: normal, beyond: infinity}", "float8e4m3fn", 0x7F, 480),
+])  # fmt: skip
+def test_a_code_is_read_otherwise(how, source, given, number):
     there = through(how, source, "float32", codes(source, given))
     assert (there.x.kind[0], to_fraction(there.x, 0)) == (0, number)
     assert there.bits.tolist() == [given]
 
 
-def test_a_text_is_read_otherwise() -> None:
+def test_a_text_is_read_otherwise():
     texts = np.array(["-1e-2", "é"], object)
     there = through('{texts: {"^-": "", "[eE]-": e}}', "string", "float32", texts)
     assert there.bits.tolist() == ["1e2", "é"]
@@ -100,25 +95,20 @@ GIVEN = [
 
 
 @pytest.mark.parametrize(("word", "mode", "source", "target", "given", "gives"), GIVEN)
-def test_an_outcome_is_what_it_says(
-    word: str, mode: str, source: str, target: str, given: int, gives: int | str
-) -> None:
+def test_an_outcome_is_what_it_says(word, mode, source, target, given, gives):
     compute = COMPUTATIONS[word].compute
     assert compute(points(source, target, codes(source, given)), mode).tolist() == [gives]
 
 
-@pytest.mark.parametrize(
-    ("label", "target", "holds", "fails"),
-    [
-        ("[x] carries", "float16", 0x3F7FFFFF, 0x3F7FE000),  # to 1; below it
-        ("[x] is top", "float8e4m3fn", 0x43780000, 0x4377FFFF),  # 248 rounds to 256
-        ("x is below least", "float8e4m3fn", 0xBAFFFFFF, 0x3B000000),
-        ("signalling nan", "float16", 0x7FBFFFFF, 0x7FC00000),
-        ("x > 4 max", "float8e4m3fn", 0x44E00001, 0x44E00000),  # 1792
-        ("x < -4 max", "float8e4m3fn", 0xC4E00001, 0x44E00001),
-    ],
-)
-def test_a_case_word_holds_where_it_says(label: str, target: str, holds: int, fails: int) -> None:
+@pytest.mark.parametrize(("label", "target", "holds", "fails"), [
+    ("[x] carries", "float16", 0x3F7FFFFF, 0x3F7FE000),  # to 1; below it
+    ("[x] is top", "float8e4m3fn", 0x43780000, 0x4377FFFF),  # 248 rounds to 256
+    ("x is below least", "float8e4m3fn", 0xBAFFFFFF, 0x3B000000),
+    ("signalling nan", "float16", 0x7FBFFFFF, 0x7FC00000),
+    ("x > 4 max", "float8e4m3fn", 0x44E00001, 0x44E00000),  # 1792
+    ("x < -4 max", "float8e4m3fn", 0xC4E00001, 0x44E00001),
+])  # fmt: skip
+def test_a_case_word_holds_where_it_says(label, target, holds, fails):
     word = case_word(label, {})
     assert word is not None
     there = points("float32", target, codes("float32", holds, fails))

@@ -1,27 +1,24 @@
-from collections.abc import Iterator
 from itertools import product
 
 import numpy as np
 import pytest
 from catalogue import CATALOG, calls_asked, element
-from oracle.quantize import UNDEFINED, ZERO, Result, dequantize, quantize
+from oracle.quantize import UNDEFINED, ZERO, dequantize, quantize
 
 from convcheck.numerics.words import code_of
 from convcheck.rules.cases import cases
-from convcheck.rules.model import Case
 from convcheck.semantics import expected as pattern
 from convcheck.semantics.body.steps import compile_steps
-from convcheck.semantics.expected import Call, ExpectedCall
 
 SPECS = [name for name in CATALOG.specs if "uantizeLinear-" in name and "Dynamic" not in name]
 
 
-def elements(case: Case, call: Call) -> Iterator[tuple[int, int, int | None]]:
+def elements(case, call):
     x, scale, *zero = call
     said = dict(case.attributes)
     axis, block = int(said.get("axis", 1)), int(said.get("block_size", 0))
     for place in product(*map(range, x.shape)):
-        met: tuple[int, ...] = ()
+        met = ()
         if scale.ndim and block:
             at = axis % x.ndim
             met = (*place[:at], place[at] // block, *place[at + 1 :])
@@ -30,7 +27,7 @@ def elements(case: Case, call: Call) -> Iterator[tuple[int, int, int | None]]:
         yield int(x[place]), int(scale[met]), int(zero[0][met]) if zero else None
 
 
-def due(case: Case, codes: tuple[int, int, int | None]) -> set[Result]:
+def due(case, codes):
     types = (case.inputs[0].name, case.inputs[1].name, case.outputs[0].name)
     if case.op == "onnx.DequantizeLinear":
         return dequantize(case.version, types, codes)
@@ -41,7 +38,7 @@ def due(case: Case, codes: tuple[int, int, int | None]) -> set[Result]:
     )  # fmt: skip
 
 
-def held(case: Case, call: Call, expected: ExpectedCall) -> int:
+def held(case, call, expected):
     if expected.readings[0].pattern == pattern.UNDEFINED:
         wanted = [due(case, codes) for codes in elements(case, call)]
         assert all(each == {UNDEFINED} for each in wanted)
@@ -55,7 +52,7 @@ def held(case: Case, call: Call, expected: ExpectedCall) -> int:
 
 
 @pytest.mark.parametrize("name", SPECS)
-def test_the_edge_calls_against_the_oracle(name: str) -> None:
+def test_the_edge_calls_against_the_oracle(name):
     defined = 0
     for case in cases(CATALOG.specs[name]):
         if not compile_steps(CATALOG.specs[name], case).outside:
@@ -66,7 +63,7 @@ def test_the_edge_calls_against_the_oracle(name: str) -> None:
 
 
 INF, HALF = "0x7c00", "0x0800"  # of float16: an infinity, and 2^-13
-PUT: list[tuple[str, list[str], set[str]]] = [
+PUT = [
     # 2.5001 is 2.5 in float16, the lowest allowed `precision`.
     (
         "onnx.QuantizeLinear-23/float32-float32-int8/in-float16/precision=10",
@@ -103,7 +100,7 @@ PUT: list[tuple[str, list[str], set[str]]] = [
 
 
 @pytest.mark.parametrize(("name", "words", "may_be"), PUT)
-def test_what_may_come_of_one_element(name: str, words: list[str], may_be: set[str]) -> None:
+def test_what_may_come_of_one_element(name, words, may_be):
     spec = CATALOG.specs[name.partition("/")[0]]
     [case] = [case for case in cases(spec) if case.id == name]
     given = zip((dtype.format for dtype in case.inputs), words, strict=True)

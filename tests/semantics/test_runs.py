@@ -1,25 +1,18 @@
 from functools import cache
-from pathlib import Path
-from typing import cast
 
 import numpy as np
 import pytest
 from catalogue import CATALOG, compiled, unlike
-from numpy.typing import NDArray
 
 from convcheck.causes.catalogue import causes_of
-from convcheck.numerics.format import Numeric
-from convcheck.numerics.number import Codes
 from convcheck.rules.cases import cases
 from convcheck.rules.find import find_case
-from convcheck.rules.load import Catalog, load
-from convcheck.rules.model import Case
+from convcheck.rules.load import load
 from convcheck.semantics.answers_at import run_program
 from convcheck.semantics.compile import compile_wrong
 from convcheck.semantics.evaluate import compile_case
 from convcheck.semantics.expected import Expected, Reading
-from convcheck.semantics.program import Program
-from convcheck.semantics.runs import TILE, Constant, Run, Unknown, runs
+from convcheck.semantics.runs import TILE, Constant, Unknown, runs
 from convcheck.vectors.corpus import CHUNK, WHOLE_SPAN, is_swept
 from convcheck.vectors.inputs import numeric_inputs
 from specs import wrapping, write_spec
@@ -29,12 +22,12 @@ SHORT = ("float16", "bfloat16", "int16", "uint16")
 TEXT = "string"
 
 
-def of_sources(names: tuple[str, ...]) -> list[Case]:
+def of_sources(names):
     every = [case for spec in SPECS for case in cases(CATALOG.specs[spec])]
     return [c for c in every if c.inputs[0].name in names and c.outputs[0].name != TEXT]
 
 
-def looked_up(found_runs: list[Run], due: Expected, tile: int, codes: Codes) -> Expected:
+def looked_up(found_runs, due, tile, codes):
     """Return the evaluator's expectations, but those of runs where these say them."""
     readings = tuple(Reading(r.codes.copy(), r.patterns.copy()) for r in due.readings)
     rows = due.rows.copy()
@@ -55,8 +48,8 @@ def looked_up(found_runs: list[Run], due: Expected, tile: int, codes: Codes) -> 
     return Expected(rows, due.decisions, readings)
 
 
-def outlined(case: Case, program: Program, first: int, count: int, tile: int = TILE) -> list[Run]:
-    source, target = (cast(Numeric, t[0].format) for t in (case.inputs, case.outputs))
+def outlined(case, program, first, count, tile=TILE):
+    source, target = (t[0].format for t in (case.inputs, case.outputs))
     found_runs = runs(program, source, target, first, count, tile)
     edges = [first, *(s.end for s in found_runs)]
     assert [s.first for s in found_runs] == edges[:-1]
@@ -64,30 +57,30 @@ def outlined(case: Case, program: Program, first: int, count: int, tile: int = T
     return found_runs
 
 
-def wrong(
-    case: Case, program: Program, first: int, count: int, codes: Codes, tile: int = TILE
-) -> list[str]:
+def wrong(case, program, first, count, codes, tile=TILE):
     found_runs, due = outlined(case, program, first, count, tile), run_program(program, case, codes)
     differ = unlike(looked_up(found_runs, due, tile, codes), due)
     return [hex(code) for code in codes[differ][:4]]
 
 
 @pytest.mark.parametrize("source", SHORT)
-def test_runs_of_whole_sources(source: str) -> None:
+def test_runs_of_whole_sources(source):
     chosen = of_sources((source,))
     assert len(chosen) > 80
-    for case in chosen:
-        codes = np.arange(1 << 16).astype(case.inputs[0].format.storage)
-        for tile in (16, 128):
-            assert not wrong(case, compiled(case), 0, 1 << 16, codes, tile), (case.id, tile)
+    for number, case in enumerate(chosen):
+        codes, tile = (
+            np.arange(1 << 16).astype(case.inputs[0].format.storage),
+            (16, 128)[number % 2],
+        )
+        assert not wrong(case, compiled(case), 0, 1 << 16, codes, tile), (case.id, tile)
 
 
-def wide(case: Case) -> bool:
+def wide(case):
     return is_swept(case) and case.inputs[0].format.bits == 32
 
 
 @cache
-def newest() -> tuple[Case, ...]:
+def newest():
     found = {(c.inputs[0].name, c.outputs[0].name): c for c in cases(CATALOG.specs["onnx.Cast-28"])}
     modes = [
         c
@@ -98,12 +91,12 @@ def newest() -> tuple[Case, ...]:
 
 
 @cache
-def boundaries(case: Case) -> Codes:
+def boundaries(case):
     source, target = (t[0].format for t in (case.inputs, case.outputs))
-    return np.sort(numeric_inputs(cast(Numeric, source), target, "boundary", 0)[0])
+    return np.sort(numeric_inputs(source, target, "boundary", 0)[0])
 
 
-def held(case: Case, pages: list[int], random: int) -> int:
+def held(case, pages, random):
     rng = np.random.default_rng(len(case.id))
     edges = boundaries(case)
     total = 0
@@ -117,13 +110,13 @@ def held(case: Case, pages: list[int], random: int) -> int:
     return total
 
 
-def busiest(case: Case, count: int) -> list[int]:
+def busiest(case, count):
     pages, found = np.unique(boundaries(case) >> np.uint32(24), return_counts=True)
     return [int(page) for page in pages[np.argsort(found)[-count:]]]
 
 
 @pytest.mark.parametrize("part", range(4))
-def test_boundaries_and_random_codes_of_wide_sources(part: int) -> None:
+def test_boundaries_and_random_codes_of_wide_sources(part):
     for case in newest()[part::4]:
         pages = busiest(case, 4)
         random = np.random.default_rng(len(case.id)).integers(0, 256, 4).tolist()
@@ -134,7 +127,7 @@ def test_boundaries_and_random_codes_of_wide_sources(part: int) -> None:
 @pytest.mark.parametrize(
     "case", [c for s in SPECS[2:] for c in cases(CATALOG.specs[s]) if wide(c)], ids=lambda c: c.id
 )
-def test_all_boundaries_and_many_random_codes_of_wide_sources(case: Case) -> None:
+def test_all_boundaries_and_many_random_codes_of_wide_sources(case):
     assert held(case, list(range(256)), 1 << 26) >= 1 << 26
 
 
@@ -147,14 +140,14 @@ WHOLE = (
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("source", "target", "attributes"), WHOLE)
-def test_every_code_of_32_bits(source: str, target: str, attributes: tuple[str, ...]) -> None:
+def test_every_code_of_32_bits(source, target, attributes):
     case = find_case(CATALOG, "onnx.Cast-21", source, target, attributes)
     for first in range(0, 1 << 32, WHOLE_SPAN):
         codes = np.arange(first, first + WHOLE_SPAN, dtype=np.int64).astype(np.uint32)
         assert not wrong(case, compiled(case), first, WHOLE_SPAN, codes)
 
 
-def test_runs_of_another_rounding_is_found_out() -> None:
+def test_runs_of_another_rounding_is_found_out():
     down, nearest = (
         find_case(CATALOG, "onnx.Cast-28", "float32", "float8e8m0", (f"round_mode={mode}",))
         for mode in ("down", "nearest")
@@ -165,14 +158,14 @@ def test_runs_of_another_rounding_is_found_out() -> None:
     assert unlike(looked_up(found_runs, due, TILE, codes), due).any()
 
 
-def test_results_that_wrap_within_a_tile(tmp_path: Path) -> None:
+def test_results_that_wrap_within_a_tile(tmp_path):
     """Both ends of half a tile have the same code if 256 results lie between."""
     catalog = load([write_spec(tmp_path / "specs", wrapping())])
     case = find_case(catalog, "acme.Convert-1", "float32", "int8", ())
     held_by_own(catalog, case, range(0x47800000, 0x4B800000, 1 << 20))
 
 
-def held_by_own(catalog: Catalog, case: Case, firsts: range) -> None:
+def held_by_own(catalog, case, firsts):
     program = compile_case(catalog.specs[case.spec], case)
     for first in firsts:
         codes = np.arange(first, first + 8 * TILE).astype(np.uint32)
@@ -206,9 +199,7 @@ rules:
 
 
 @pytest.mark.parametrize("target", ["float16", "int32", "bfloat16"])
-def test_codes_that_a_destination_can_hold_are_seen_among_others(
-    target: str, tmp_path: Path
-) -> None:
+def test_codes_that_a_destination_can_hold_are_seen_among_others(target, tmp_path):
     catalog = load([write_spec(tmp_path / "specs", EXACT)])
     case = find_case(catalog, "acme.Exact-1", "float32", target, ())
     held_by_own(catalog, case, range(0x3F000000, 0x4F000000, 1 << 21))
@@ -218,7 +209,7 @@ CAUSES = causes_of(CATALOG)
 WINDOW = 2 * CHUNK
 
 
-def near_powers(first: int) -> NDArray[np.int64]:
+def near_powers(first):
     """Return codes next to multiples of powers of two, on both sides of a window's middle."""
     rise = (np.arange(0, WINDOW, 1 << k)[:24] + d for k in range(17) for d in (-1, 0, 1))
     codes = np.unique(np.concatenate([np.arange(64), *rise]))
@@ -226,19 +217,14 @@ def near_powers(first: int) -> NDArray[np.int64]:
     return codes[(codes >= 0) & (codes < WINDOW)] + first
 
 
-@pytest.mark.parametrize(
-    ("source", "target", "first"),
-    [
-        ("float32", "bool", 0x4F000000),
-        ("float32", "float8e5m2", 0x47700000),
-        ("float32", "int8", 0x42FE0000),
-        ("int32", "bool", 0x47800000),
-        ("uint32", "float16", 0),
-    ],
-)
-def test_wrong_conversions_are_cut_as_they_are_evaluated(
-    source: str, target: str, first: int
-) -> None:
+@pytest.mark.parametrize(("source", "target", "first"), [
+    ("float32", "bool", 0x4F000000),
+    ("float32", "float8e5m2", 0x47700000),
+    ("float32", "int8", 0x42FE0000),
+    ("int32", "bool", 0x47800000),
+    ("uint32", "float16", 0),
+])  # fmt: skip
+def test_wrong_conversions_are_cut_as_they_are_evaluated(source, target, first):
     case = find_case(CATALOG, "onnx.Cast-21", source, target, ())
     codes = near_powers(first).astype(case.inputs[0].format.storage)
     mine = [cause for cause in CAUSES if cause.applies_to(case)]

@@ -5,12 +5,10 @@ from catalogue import CATALOG
 from convcheck.backends.protocol import Outputs
 from convcheck.judge.answers import ANSWERED, Answers
 from convcheck.judge.calls import judge
-from convcheck.judge.result import Group
 from convcheck.numerics.words import code_of
 from convcheck.plan.select import cases_of_tier
 from convcheck.rules.body.steps import Steps
 from convcheck.rules.find import find_case
-from convcheck.rules.model import Spec
 from convcheck.semantics.body.steps import AGREE
 from convcheck.semantics.expected import ANY_NAN
 from convcheck.vectors.generate import call_set, expecting, vector_set
@@ -42,7 +40,7 @@ ONE_ELEMENT = (
 )  # fmt: skip
 
 
-def wrong(name: str, x: list[str], wrongly: dict[int, int]) -> Group:
+def wrong(name, x, wrongly):
     """Return the group of a tensor of scale 1 with some codes replaced."""
     case = find_case(CATALOG, name, None, None, ())
     fmt, scale, *zero = (dtype.format for dtype in case.inputs)
@@ -60,20 +58,18 @@ def wrong(name: str, x: list[str], wrongly: dict[int, int]) -> Group:
 
 
 @pytest.mark.parametrize(("case", "x", "code", "row", "level", "document"), ONE_ELEMENT)
-def test_an_element_is_judged_by_the_row_that_decided_it(
-    case: str, x: str, code: int, row: str, level: str, document: str
-) -> None:
+def test_an_element_is_judged_by_the_row_that_decided_it(case, x, code, row, level, document):
     for group in (wrong(case, [x], {0: code}), wrong(case, ["0.5", x, "0.01"], {1: code})):
         assert (group.verdict, group.decision.name) == ("fail", row)
         assert (group.decision.level, group.decision.source) == (level, document)
         assert (group.count, group.of) == (1, 1)
 
 
-def test_of_several_wrong_elements_the_firmest_row_convicts() -> None:
+def test_of_several_wrong_elements_the_firmest_row_convicts():
     group = wrong(TO_FLOAT4, ["0.5", "45", "1"], {1: 0, 2: 0})
     assert (group.decision.name, group.decision.level) == ("steps / nothing rounded", "normative")
     [example] = group.examples
-    assert (example.difference, example.wrong) == ((0, 2), 2)  # type: ignore[union-attr]
+    assert (example.difference, example.wrong) == ((0, 2), 2)
 
 
 CONVERTING = [
@@ -83,13 +79,13 @@ CONVERTING = [
 
 
 @pytest.mark.parametrize("spec", CONVERTING, ids=lambda spec: spec.id)
-def test_no_element_of_a_conversion_rests_on_the_formula_alone(spec: Spec) -> None:
+def test_no_element_of_a_conversion_rests_on_the_formula_alone(spec):
     assert isinstance(spec.body, Steps)
     outputs = [spec.body.lines[-1].name, *spec.body.others]
     first = next(line.name for line in spec.body.lines if line.be is None)
     order = [line.name for line in spec.body.lines]
     after = [i for i, name in enumerate(outputs) if order.index(name) >= order.index(first)]
-    for case in list(cases_of_tier(spec))[::5]:
+    for case in list(cases_of_tier(spec))[::11]:
         if case.fixed:
             assert AGREE not in vector_set(spec, case, "edge").expected.rows
             continue
@@ -98,7 +94,7 @@ def test_no_element_of_a_conversion_rests_on_the_formula_alone(spec: Spec) -> No
                 assert AGREE not in (due.rows[i] if due.rows else [due.row])
 
 
-def test_elements_asked_one_by_one_are_judged_likewise() -> None:
+def test_elements_asked_one_by_one_are_judged_likewise():
     spec = CATALOG.specs["onnx.QuantizeLinear-19"]
     case = next(one for one in cases_of_tier(spec) if one.fixed
                 and one.outputs[0].name == "float8e4m3fn" and "saturate=0" in one.id)  # fmt: skip

@@ -1,4 +1,4 @@
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -12,11 +12,8 @@ from oracle import decode
 
 from convcheck.causes.catalogue import causes_of
 from convcheck.causes.trial import Trial
-from convcheck.judge.result import Fits, Laws
 from convcheck.numerics.codec import decode as numbers
-from convcheck.numerics.number import Bits
 from convcheck.rules.find import find_case
-from convcheck.rules.model import Case
 from convcheck.semantics.expected import UNDEFINED, Reading
 from convcheck.semantics.vocabulary import Points
 from convcheck.survey.survey import Known
@@ -29,23 +26,23 @@ Value = Any  # a Fraction, or 'nan', 'inf', '-inf', '-0', '-nan'; a text
 
 
 @cache
-def case_of(source: str, target: str) -> Case:
+def case_of(source, target):
     if source == "complex64":
         return find_case(CATALOG, f"onnx.Cast-25/{source}-to-{target}", None, None, ())
     return find_case(CATALOG, "onnx.Cast-25", source, target, ())
 
 
-def points(source: str, target: str, codes: Any) -> Points:
+def points(source, target, codes):
     fmt = TYPES[source].format
-    bits: Bits = np.array(codes, fmt.storage)
+    bits = np.array(codes, fmt.storage)
     return Points(fmt, TYPES[target].format, bits, numbers(fmt, bits))
 
 
-def nothing_due(got: Bits) -> tuple[Reading]:
+def nothing_due(got):
     return (Reading(got, np.full(len(got), UNDEFINED, np.uint8)),)
 
 
-def fits_of(source: str, target: str, codes: Any, got: Bits) -> Fits:
+def fits_of(source, target, codes, got):
     case, asked = case_of(source, target), points(source, target, codes)
     trial = Trial(
         CATALOG.specs[case.spec], case, asked, got, np.zeros(len(got), bool), nothing_due(got)
@@ -54,11 +51,11 @@ def fits_of(source: str, target: str, codes: Any, got: Bits) -> Fits:
     return tuple((kind, tuple(CAUSES[law] for law in laws)) for kind, laws in fits)
 
 
-def fitting(source: str, target: str, codes: Any, got: Bits) -> Laws:
+def fitting(source, target, codes, got):
     return dict(fits_of(source, target, codes, got)).get("", ())
 
 
-def edge(source: str, target: str, wanted: Callable[[Value], bool]) -> list[int]:
+def edge(source, target, wanted):
     """Return the edge inputs of a pair that a row might decide."""
     bits, _ = numeric_inputs(TYPES[source].format, TYPES[target].format, "edge", 0)
     return [code for code in bits.tolist() if wanted(decode(source, code))]
@@ -67,23 +64,23 @@ def edge(source: str, target: str, wanted: Callable[[Value], bool]) -> list[int]
 # Laws, from the exact value x, with bits and sign of the destination.
 
 
-def number(x: Value) -> bool:
+def number(x):
     return isinstance(x, Fraction)
 
 
-def negative(x: Value) -> bool:
+def negative(x):
     return x.startswith("-") if isinstance(x, str) else x < 0
 
 
-def half_away(x: Fraction) -> int:
+def half_away(x):
     whole = int(abs(x) + Fraction(1, 2))
     return -whole if x < 0 else whole
 
 
-def by_way_of(bits: int, rounds: Callable[[Fraction], int], clamped: bool) -> Callable[..., int]:
+def by_way_of(bits, rounds, clamped):
     least, most = -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
 
-    def answer(x: Value, code: int) -> int:
+    def answer(x, code):
         if number(x) and least <= rounds(x) <= most:
             return rounds(x)
         if x == "-0":
@@ -103,7 +100,7 @@ class Plant:
     answer: Callable[[Value, int], int]
 
 
-def beyond(low: int, high: int, finite: bool = False) -> Callable[[Value], bool]:
+def beyond(low, high, finite=False):
     return lambda x: not low <= x <= high if number(x) else not finite and x != "-0"
 
 
@@ -141,10 +138,7 @@ INT_PLANTS = {
 }  # fmt: skip
 
 
-Asked = tuple[str, str, list[Any], Bits]
-
-
-def planted(plant: Plant) -> Asked:
+def planted(plant):
     codes = edge(plant.source, plant.target, plant.inputs)
     fmt = TYPES[plant.target].format
     answers = [plant.answer(decode(plant.source, c), c) % (1 << fmt.bits) for c in codes]
@@ -152,7 +146,7 @@ def planted(plant: Plant) -> Asked:
 
 
 @pytest.mark.parametrize("name", INT_PLANTS)
-def test_a_law_of_integers_is_recognised_and_a_near_miss_is_not(name: str) -> None:
+def test_a_law_of_integers_is_recognised_and_a_near_miss_is_not(name):
     source, target, codes, got = planted(INT_PLANTS[name])
     assert len(got) > 20
     assert name in fitting(source, target, codes, got)
@@ -161,80 +155,14 @@ def test_a_law_of_integers_is_recognised_and_a_near_miss_is_not(name: str) -> No
     assert name not in fitting(source, target, codes, near)
 
 
-def test_the_laws_of_integers_are_told_apart() -> None:
+def test_the_laws_of_integers_are_told_apart():
     telling = {"wraps", "clamps", "beyond-is-min", "beyond-is-+0", "beyond-is-+max", "the-code"}
     for name in ("wraps", "low-bits-of-int32-toward-zero", "the-code"):
         fitted = fitting(*planted(INT_PLANTS[name]))
         assert [law for law in fitted if law in {*telling, name}] == [name]
 
 
-@cache
-def grid_of(target: str) -> list[Fraction]:
-    """Return a small float format's magnitudes, and one past the largest."""
-    fmt = TYPES[target].format
-    return [fmt.value(m) for m in range(fmt.max_magnitude + 2)]
-
-
-def nearest(target: str, rounds: str, x: Value, *, top: Value) -> Value:
-    """Return the value of a small float format nearest to x by brute force; `top` beyond the
-    largest.
-    """
-    fmt = TYPES[target].format
-    if not number(x):
-        return x if x in ("nan", "-nan") else ("-" if negative(x) else "") + str(top)
-    size, grid = abs(x), grid_of(target)
-    low = bisect_right(grid, size) - 1
-    high = low if grid[low] == size else low + 1
-    if high == len(grid):
-        return ("-" if x < 0 else "") + str(top)
-    below, above = grid[low], grid[high]
-    middle = (below + above) / 2
-    up = {
-        "nearest-even": size > middle or (size == middle and low % 2 == 1),
-        "toward-zero": False,
-        "nearest-away": size >= middle,
-        "away": True,
-    }[rounds]
-    chosen = high if up and high != low else low
-    if chosen > fmt.max_magnitude:
-        return ("-" if x < 0 else "") + str(top)
-    if x < 0:
-        return -grid[chosen] if chosen else "-0"
-    return grid[chosen]
-
-
-def code_of(target: str, x: Value) -> int:
-    fmt = TYPES[target].format
-    if x in ("nan", "-nan"):
-        return int(fmt.nan_code)
-    sign = fmt.sign_bit if negative(x) else 0
-    if isinstance(x, str):
-        size = x.lstrip("-")
-        return int({"inf": fmt.infinity_code, "max": fmt.max_magnitude, "0": 0}[size]) | sign
-    magnitudes = {fmt.value(m): m for m in range(fmt.max_magnitude + 1)}
-    return magnitudes[abs(x)] | sign
-
-
-ROUNDINGS = ("nearest-even", "toward-zero", "nearest-away", "away")
-
-
-@pytest.mark.parametrize("end", ["max", "inf", "nan"])
-@pytest.mark.parametrize("rounds", ROUNDINGS)
-def test_a_law_of_rounding_is_recognised_and_a_near_miss_is_not(rounds: str, end: str) -> None:
-    target = "float8e5m2"
-    codes = edge("float16", target, lambda x: True)
-    answers = []
-    for x in (decode("float16", c) for c in codes):
-        y = "-0" if x == "-0" else nearest(target, rounds, x, top=end)
-        answers.append(code_of(target, "nan" if str(y).endswith("nan") else y))
-    fitted = fitting("float16", target, codes, np.array(answers, np.uint8))
-    similar = [f"rounds-{r}-{e}" for r in ROUNDINGS for e in ("max", "inf", "nan")]
-    assert [law for law in fitted if law in similar] == [f"rounds-{rounds}-{end}"]
-    answers[len(answers) // 2] ^= 1
-    assert not {*fitting("float16", target, codes, np.array(answers, np.uint8))} & {*similar}
-
-
-def test_a_format_without_sign_and_zero() -> None:
+def test_a_format_without_sign_and_zero():
     codes = edge("float32", "float8e8m0", lambda x: number(x) and x < 0)
     smallest = np.zeros(len(codes), np.uint8)
     laws = fitting("float32", "float8e8m0", codes, smallest)
@@ -248,14 +176,14 @@ def test_a_format_without_sign_and_zero() -> None:
     assert not [law for law in laws if law.startswith("rounds-")]
 
 
-def test_by_way_of_an_integer_narrower_than_the_destination() -> None:
+def test_by_way_of_an_integer_narrower_than_the_destination():
     plant = Plant("float32", "int64", beyond(-(2**63), 2**63 - 1), by_way_of(32, int, False))
     fitted = fitting(*planted(plant))
     assert "low-bits-of-int32-toward-zero" in fitted
     assert "beyond-is-min" not in fitted
 
 
-OTHER_PLANTS: dict[str, tuple[str, str, list[Any], list[Any]]] = {
+OTHER_PLANTS = {
     "always-nan": ("float32", "float16", [0x7F800000, 1], [0x7E00, 0xFFFF]),
     "always-inf-with-its-sign": ("float32", "float16", [0x7F000000, 0xFF000000], [0x7C00, 0xFC00]),
     "always-+inf": ("float32", "float16", [0x7F000000, 0xFF000000], [0x7C00, 0x7C00]),
@@ -274,7 +202,7 @@ OTHER_PLANTS: dict[str, tuple[str, str, list[Any], list[Any]]] = {
 
 
 @pytest.mark.parametrize("name", OTHER_PLANTS)
-def test_another_law_is_recognised_and_a_near_miss_is_not(name: str) -> None:
+def test_another_law_is_recognised_and_a_near_miss_is_not(name):
     source, target, inputs, answers = OTHER_PLANTS[name]
     got = np.array(answers, TYPES[target].format.storage)
     assert name in fitting(source, target, inputs, got)
@@ -282,7 +210,7 @@ def test_another_law_is_recognised_and_a_near_miss_is_not(name: str) -> None:
     assert name not in fitting(source, target, inputs, got)
 
 
-def test_what_a_text_leaves_out_has_laws_too() -> None:
+def test_what_a_text_leaves_out_has_laws_too():
     case = find_case(CATALOG, "onnx.Cast-1", "float32", "float8e5m2", ())
     asked = points("float32", "float8e5m2", [0x3F800000, 0x47800000, 0x7FC00000])
     got = np.array([0x3C, 0x7B, 0x7F], np.uint8)
@@ -291,7 +219,7 @@ def test_what_a_text_leaves_out_has_laws_too() -> None:
     assert "rounds-nearest-even-max" in [CAUSES[law] for law in laws]
 
 
-def test_laws_of_each_kind_of_input() -> None:
+def test_laws_of_each_kind_of_input():
     codes = edge("float16", "int8", FAR)
     values = [decode("float16", c) for c in codes]
     got = [int(x) % 256 if number(x) else 0 if x in ("nan", "-nan") else 99 for x in values]
@@ -300,9 +228,3 @@ def test_laws_of_each_kind_of_input() -> None:
     assert kinds["finite"][0] == "wraps"
     assert kinds["infinite"] == ()
     assert kinds["NaN"][0] == "nan-is-+0"
-
-
-def test_no_law_at_all() -> None:
-    codes = edge("float16", "int8", FAR)
-    got = np.array([(c * 37) % 251 for c in codes], np.uint8)
-    assert fits_of("float16", "int8", codes, got) == (("", ()),)

@@ -1,12 +1,17 @@
 from collections import defaultdict
-from collections.abc import Iterator
 from functools import cache
 from itertools import groupby
 
+import numpy as np
 import pytest
+from catalogue import CATALOG, calls_asked
 from comparing import numeric, type_names
 
 from convcheck.numerics.format import Float, Int
+from convcheck.rules.body.steps import Steps
+from convcheck.rules.cases import cases
+from convcheck.semantics.body.steps import layout_of, outside_of
+from convcheck.semantics.expected import EXACT
 from convcheck.vectors.inputs import numeric_inputs
 
 WIDE = type_names(28, 9)  # sources; narrower ones are asked whole
@@ -14,7 +19,7 @@ ALL = type_names(28)
 
 
 @cache
-def values(source: str, target: str) -> list[tuple[bool, int, int]]:
+def values(source, target):
     """Return the edge tier's finite values: sign, integer magnitude, and the exponent of the last
     bit.
     """
@@ -27,7 +32,7 @@ def values(source: str, target: str) -> list[tuple[bool, int, int]]:
     return [(c >= least, (1 << fmt.bits) - c if c >= least else c, 0) for c in codes]
 
 
-def _value(fmt: Float, code: int) -> tuple[bool, int, int]:
+def _value(fmt, code):
     field, fraction = divmod(code & fmt.magnitude_mask, 1 << fmt.mantissa)
     whole = fraction + ((field > 0) << fmt.mantissa)
     return code > fmt.magnitude_mask, whole, max(field, 1) - fmt.bias - fmt.mantissa
@@ -37,7 +42,7 @@ SIGNS, FAREST = (False, True), 2000
 NEAR, FAR = 64, 65  # exponents within the range of all sources plus one; float64's windows beyond
 
 
-def unasked(source: str, target: str, signs: tuple[bool, ...]) -> Iterator[tuple[int, bool]]:
+def unasked(source, target, signs):
     """Return lengths of runs of exponents, on either side of the destination's range, that have no
     value, other than powers of two, in one of these signs. The second value tells whether they are
     far out, in a source with more exponents than vectors.
@@ -59,7 +64,7 @@ def unasked(source: str, target: str, signs: tuple[bool, ...]) -> Iterator[tuple
 
 
 @pytest.mark.parametrize("source", WIDE)
-def test_no_window_of_exponents_is_left_unasked(source: str) -> None:
+def test_no_window_of_exponents_is_left_unasked(source):
     """No two consecutive exponents lack a value, and no four lack one in a sign."""
     one_sign = ((False,), (True,)) if numeric(source).signed else ()
     for signs, widest in ((SIGNS, 1), *((one, 3) for one in one_sign)):
@@ -72,7 +77,7 @@ FLOAT_SOURCES = [n for n in WIDE if isinstance(numeric(n), Float)]
 CROWDED = {("float64", t): 16 for t in ("float32", "float64", "bfloat16")}  # more than 900 vectors
 
 
-def exponents_within(source: str, target: str) -> range:
+def exponents_within(source, target):
     mine, its = numeric(source), numeric(target)
     if isinstance(its, Float) and isinstance(mine, Float):
         low = max(mine.lowest_exponent, its.lowest_exponent)
@@ -82,7 +87,7 @@ def exponents_within(source: str, target: str) -> range:
 
 @pytest.mark.parametrize("source", FLOAT_SOURCES)
 @pytest.mark.parametrize("target", [n for n in ALL if isinstance(numeric(n), Float | Int)])
-def test_every_power_of_two_is_asked_in_both_signs(source: str, target: str) -> None:
+def test_every_power_of_two_is_asked_in_both_signs(source, target):
     asked = {
         (negative, whole.bit_length() - 1 + last)
         for negative, whole, last in values(source, target)
@@ -97,7 +102,7 @@ def test_every_power_of_two_is_asked_in_both_signs(source: str, target: str) -> 
 KINDS = ("above a tie", "below a tie", "above a value")
 
 
-def unit(target: str, exponent: int) -> tuple[int, bool]:
+def unit(target, exponent):
     """Return the exponent of the destination's last bit in a binade, and whether that is normal."""
     fmt = numeric(target)
     if isinstance(fmt, Float):
@@ -106,12 +111,12 @@ def unit(target: str, exponent: int) -> tuple[int, bool]:
     return 0, exponent > 0
 
 
-def last_bit(source: str, exponent: int) -> int:
+def last_bit(source, exponent):
     fmt = numeric(source)
     return max(exponent - fmt.mantissa, fmt.lowest_exponent) if isinstance(fmt, Float) else 0
 
 
-def single_bits(whole: int, dropped: int, parity: bool) -> Iterator[tuple[str, int]]:
+def single_bits(whole, dropped, parity):
     """Return where a value has one dropped bit more or less than a boundary that it decides about,
     and which bit. Without `parity`, ties are not rounded to even.
     """
@@ -122,12 +127,12 @@ def single_bits(whole: int, dropped: int, parity: bool) -> Iterator[tuple[str, i
             yield kind, bit.bit_length() - 1
 
 
-def missing(source: str, target: str, normal: bool) -> dict[str, set[int]]:
+def missing(source, target, normal):
     """Return the dropped bits that are never alone, in the binade with the fewest; empty if no
     binade drops two. Normal binades have neighbours above a value. Ties of integers, which are
     equally spaced, are next to 1.
     """
-    asked: dict[tuple[str, int], set[int]] = defaultdict(set)
+    asked = defaultdict(set)
     for _, whole, last in values(source, target):
         exponent = whole.bit_length() - 1 + last
         if whole and unit(target, exponent)[0] - last > 1:
@@ -143,7 +148,7 @@ def missing(source: str, target: str, normal: bool) -> dict[str, set[int]]:
     }  # fmt: skip
 
 
-def binades(source: str, target: str, normal: bool) -> list[int]:
+def binades(source, target, normal):
     mine, its = numeric(source), numeric(target)
     low = mine.lowest_exponent if isinstance(mine, Float) else 0
     high = min(int(fmt.max).bit_length() - 1 for fmt in (mine, its))
@@ -162,7 +167,7 @@ def binades(source: str, target: str, normal: bool) -> list[int]:
 
 
 @pytest.mark.parametrize("source", WIDE)
-def test_every_dropped_bit_is_the_only_one_once(source: str) -> None:
+def test_every_dropped_bit_is_the_only_one_once(source):
     found = {
         (target, normal, kind): bits
         for target in type_names(28, 2) for normal in (True, False)
@@ -171,7 +176,7 @@ def test_every_dropped_bit_is_the_only_one_once(source: str) -> None:
     assert {place: bits for place, bits in found.items() if bits} == {}
 
 
-def test_dropped_bits_are_counted() -> None:
+def test_dropped_bits_are_counted():
     assert [set(missing("float64", "float16", n)) for n in (True, False)] == [
         set(KINDS),
         set(KINDS[:2]),
@@ -187,7 +192,7 @@ def test_dropped_bits_are_counted() -> None:
 
 @pytest.mark.parametrize("source", WIDE)
 @pytest.mark.parametrize("target", [n for n in ALL if isinstance(numeric(n), Int)])
-def test_integers_of_every_length_are_asked(source: str, target: str) -> None:
+def test_integers_of_every_length_are_asked(source, target):
     fmt = numeric(source)
     precise = fmt.mantissa + 1 if isinstance(fmt, Float) else fmt.bits - fmt.signed
     asked, broken = set(), set()
@@ -198,3 +203,84 @@ def test_integers_of_every_length_are_asked(source: str, target: str) -> None:
         forms = {1 << k, 1 << k | 1, 1 << k | 1 << k >> 1 | 1, (2 << k) - 1}
         assert forms <= asked, k
         assert k == precise - 1 or not isinstance(fmt, Float) or forms <= broken, k
+
+
+SCALED = [s for s in CATALOG.specs.values() if isinstance(s.body, Steps)]
+QUANTIZING = [s for s in SCALED if s.op in ("onnx.QuantizeLinear", "onnx.DequantizeLinear")]
+# The ends of the codes, and one with distinct bytes; for floats the positive ones.
+ENDS = {
+    "float32": {1, 0x7F7FFFFF, 0x01234567},
+    "float16": {1, 0x7BFF, 0x0123},
+    "bfloat16": {1, 0x7F7F, 0x0123},
+    "float8e8m0": {0, 1, 0xFE},
+    "int16": {0x8000, 0x7FFF, 0x8123},
+    "uint16": {0, 0xFFFF, 0x8123},
+    "int8": {0x80, 0x7F},
+    "uint8": {0, 0xFF},
+    "int4": {8, 7},
+    "uint4": {0, 15},
+    "int2": {2, 1},
+    "uint2": {0, 3},
+}
+
+
+def inside(spec):
+    steps = spec.body_as(Steps)
+    return [c for c in cases(spec) if not outside_of(steps, layout_of(spec, c), c)]
+
+
+@pytest.mark.parametrize("spec", QUANTIZING, ids=lambda spec: spec.id)
+def test_the_ends_of_the_codes_of_scales_and_zero_points_are_asked(spec):
+    found = defaultdict(set)
+    for case in inside(spec):
+        for call in calls_asked(case).calls:
+            for place, codes in enumerate(call[1:]):
+                found[place, case.inputs[place + 1].name].update(codes.reshape(-1).tolist())
+    asked = {key for key in found if key[1] in ENDS}
+    assert {name for _, name in found.keys() - asked} <= {
+        "int32", "float4e2m1", "float6e2m3", "float6e3m2",
+        "float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz",
+    }  # fmt: skip
+    assert not {key: missing for key in asked if (missing := ENDS[key[1]] - found[key])}
+
+
+@pytest.mark.parametrize("name", ["openvino.FakeConvert-13", "openvino.FakeQuantize-1"])
+def test_the_ends_of_the_codes_of_every_other_input_are_asked(name):
+    found = defaultdict(set)
+    for case in inside(CATALOG.specs[name]):
+        calls = calls_asked(case)
+        for call, due in zip(calls.calls, calls.expected, strict=True):
+            if due.readings[0].pattern == EXACT:
+                for place, codes in enumerate(call[1:]):
+                    found[place, case.inputs[0].name].update(codes.reshape(-1).tolist())
+    assert len(found) == {"openvino.FakeConvert-13": 2, "openvino.FakeQuantize-1": 4}[name] * 3
+    assert not {key: missing for key in found if (missing := ENDS[key[1]] - found[key])}
+
+
+@pytest.mark.parametrize("spec", QUANTIZING, ids=lambda spec: spec.id)
+def test_an_int32_that_float32_does_not_hold_is_asked_beside_a_tie(spec):
+    taking = [c for c in inside(spec) if c.inputs[0].name == "int32"]
+    assert taking or spec.version in (19, 21)  # no scale for an int32 in quantising
+    for case in taking if spec.op == "onnx.QuantizeLinear" else ():
+        beside = 0
+        for x, scale, *_ in calls_asked(case).calls:
+            if x.ndim != 1 or scale.size != 1:
+                continue
+            by = float(scale.reshape(-1).view(np.float32)[0])
+            if not 0 < by < np.inf:
+                continue
+            values = x.view(np.int32).astype(np.int64)
+            large = values[np.abs(values) > 1 << 24]
+            cut = large & ~((1 << np.frexp(np.abs(large))[1] - 24) - 1)
+            beside += int((np.rint(large / by) != np.rint(cut / by)).sum())
+        assert beside >= 2, case.id
+
+
+def test_shapes_of_every_rank_have_dimensions_of_1():
+    found = defaultdict(set)
+    for spec in SCALED:
+        for case in inside(spec):
+            shapes = {call[0].shape for call in calls_asked(case).calls if call[0].size > 1}
+            found[spec.op] |= {len(shape) for shape in shapes if 1 in shape}
+    assert set(found) == {spec.op for spec in SCALED}
+    assert all(ranks >= {2, 3, 4} for ranks in found.values()), found

@@ -1,5 +1,4 @@
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,8 +8,8 @@ from convcheck.errors import UsageError, VectorError
 from convcheck.files import write_whole
 from convcheck.rules.cases import cases
 from convcheck.rules.load import Catalog, data_dir
-from convcheck.rules.model import Rounding, Spec
-from convcheck.vectors.corpus import Corpus, open_corpus, read_words
+from convcheck.rules.model import Rounding
+from convcheck.vectors.corpus import open_corpus, read_words
 from convcheck.vectors.generate import vector_set
 from convcheck.vectors.store.stored import MANIFEST, read_manifest
 
@@ -19,25 +18,25 @@ CASES = [case for case in cases(SPEC) if str(case.inputs[0]) in ("float32", "str
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     whole, copy = data_dir("vectors"), tmp_path / "vectors"
     for name in {MANIFEST, *map(read_manifest(whole).file_of, CASES)}:
         write_whole(copy / name, (whole / name).read_bytes(), folders=True)
     return copy
 
 
-def corpus(folder: Path, catalog: Catalog = CATALOG, seed: int = 0) -> Corpus:
+def corpus(folder, catalog=CATALOG, seed=0):
     return open_corpus(catalog, "edge", seed, folder)
 
 
-def test_another_seed_or_no_folder_is_made_in_memory(folder: Path, tmp_path: Path) -> None:
+def test_another_seed_or_no_folder_is_made_in_memory(folder, tmp_path):
     assert not corpus(folder, seed=1).stored(CASES[0])
     assert len(corpus(folder, seed=1).vectors(CASES[0]))
     made, due = corpus(tmp_path / "none").vectors(CASES[0]), vector_set(SPEC, CASES[0], "edge")
     assert np.array_equal(made.inputs[0], due.inputs[0])
 
 
-def edited(spec: Spec) -> Spec:
+def edited(spec):
     rules = tuple(
         replace(r, rounding=Rounding("toward-zero")) if r.name == "float-to-float" else r
         for r in spec.rules
@@ -45,7 +44,7 @@ def edited(spec: Spec) -> Spec:
     return replace(spec, rules=rules)
 
 
-def test_an_edited_spec_never_runs_against_stale_vectors(folder: Path) -> None:
+def test_an_edited_spec_never_runs_against_stale_vectors(folder):
     catalog = Catalog(CATALOG.types, {**CATALOG.specs, SPEC.id: edited(SPEC)})
     fresh = corpus(folder, catalog)
     [note] = fresh.check(CASES)
@@ -55,7 +54,7 @@ def test_an_edited_spec_never_runs_against_stale_vectors(folder: Path) -> None:
     assert (old.expected.readings[0].codes != new.expected.readings[0].codes).any()
 
 
-def damage(path: Path, how: str) -> None:
+def damage(path, how):
     text = path.read_text()
     if how == "missing":
         path.unlink()
@@ -84,7 +83,7 @@ HOW = {
 
 
 @pytest.mark.parametrize("how", HOW)
-def test_a_damaged_file_is_one_clear_error(folder: Path, how: str) -> None:
+def test_a_damaged_file_is_one_clear_error(folder, how):
     case = next(c for c in CASES if c.name == "float32-to-float16")
     [manifest] = corpus(folder).manifests
     path = folder / manifest.file_of(case)
@@ -97,7 +96,7 @@ def test_a_damaged_file_is_one_clear_error(folder: Path, how: str) -> None:
         assert caught.value.hint
 
 
-def test_own_inputs_are_read_line_by_line(tmp_path: Path) -> None:
+def test_own_inputs_are_read_line_by_line(tmp_path):
     path = tmp_path / "inputs"
     path.write_text("# comment\n0x3F800000\n\n3f800000\n7\n")
     source = CATALOG.types.types["float32"].format

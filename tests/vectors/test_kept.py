@@ -19,42 +19,40 @@ PASSES = ("run", "--backend", "reference", "acme.Convert-*")
 
 
 @pytest.fixture
-def specs(tmp_path: Path) -> Path:
+def specs(tmp_path):
     folder = write_spec(tmp_path / "specs", FIRST)
     write_spec(folder, SECOND, "convert-2")
     return write_spec(folder, FIRST.replace("acme.Convert", "acme.Other"), "other-1")
 
 
-def generate(specs: Path, out: str, *patterns: str) -> dict[str, bytes]:
+def generate(specs, out, *patterns):
     folder = specs.parent / out
     done = convcheck("generate", *patterns, "--specs", specs, "--out", folder)
     assert done.returncode == 0, done.stderr
     return contents(folder)
 
 
-def contents(folder: Path) -> dict[str, bytes]:
+def contents(folder):
     files = [path for path in folder.rglob("*") if path.is_file()]
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
 
 
-def edit(specs: Path) -> None:
+def edit(specs):
     edited = FIRST.replace('"[x] > max":  +max', '"[x] > max":  nan')
     assert edited != FIRST
     write_spec(specs, edited)
 
 
 @pytest.mark.parametrize("order", [(*OWN, OTHER), (OTHER, *OWN), (OWN[1], OTHER, OWN[0])])
-def test_specs_one_by_one_make_the_folder_of_all_at_once(
-    order: tuple[str, ...], specs: Path
-) -> None:
-    found: dict[str, bytes] = {}
+def test_specs_one_by_one_make_the_folder_of_all_at_once(order, specs):
+    found = {}
     for name in order:
         found = generate(specs, "v", name)
     assert found == generate(specs, "all", *order)
     assert set(json.loads(found[MANIFEST])["specs"]) == set(order)
 
 
-def test_vectors_of_other_specs_stay_also_in_files_that_are_written(specs: Path) -> None:
+def test_vectors_of_other_specs_stay_also_in_files_that_are_written(specs):
     before = generate(specs, "v", *OWN, OTHER)
     edit(specs)
     after = generate(specs, "v", OWN[0])
@@ -64,14 +62,14 @@ def test_vectors_of_other_specs_stay_also_in_files_that_are_written(specs: Path)
     assert generate(specs, "v", OWN[1]) == generate(specs, "all", *OWN, OTHER)
 
 
-def test_vectors_of_a_spec_that_is_gone_stay(specs: Path) -> None:
+def test_vectors_of_a_spec_that_is_gone_stay(specs):
     before = generate(specs, "v", *OWN)
     (specs / "convert-2.yaml").unlink()
     assert generate(specs, "v", OWN[0]) == before
 
 
 @pytest.mark.parametrize("words", [("--tier", "boundary"), ("--seed", "1")])
-def test_vectors_that_cannot_stay_are_an_error(words: tuple[str, ...], specs: Path) -> None:
+def test_vectors_that_cannot_stay_are_an_error(words, specs):
     before = generate(specs, "v", *OWN)
     folder = specs.parent / "v"
     done = convcheck("generate", OTHER, *words, "--specs", specs, "--out", folder)
@@ -82,7 +80,7 @@ def test_vectors_that_cannot_stay_are_an_error(words: tuple[str, ...], specs: Pa
     assert words[1] in {str(json.loads(alone[MANIFEST])[key]) for key in ("tier", "seed")}
 
 
-def test_a_check_of_one_spec_is_of_that_alone(specs: Path) -> None:
+def test_a_check_of_one_spec_is_of_that_alone(specs):
     generate(specs, "v", *OWN)
     check = ("generate", OWN[1], "--specs", specs, "--out", specs.parent / "v", "--check")
     done = convcheck(*check)
@@ -91,7 +89,7 @@ def test_a_check_of_one_spec_is_of_that_alone(specs: Path) -> None:
     assert convcheck(*check).returncode == 1
 
 
-def test_a_run_asks_the_vectors_among_its_specs(specs: Path, tmp_path: Path) -> None:
+def test_a_run_asks_the_vectors_among_its_specs(specs, tmp_path):
     generate(specs, "specs/vectors", *OWN)
     catalog = load([specs])
     corpus = open_corpus(catalog, "edge", 0, Path("none"))
@@ -107,9 +105,7 @@ def test_a_run_asks_the_vectors_among_its_specs(specs: Path, tmp_path: Path) -> 
     assert f"{path}: vector file: its hash is not the one in the manifest" in done.stderr
 
 
-def test_of_an_edited_spec_they_are_made_again_and_a_note_says_so(
-    specs: Path, tmp_path: Path
-) -> None:
+def test_of_an_edited_spec_they_are_made_again_and_a_note_says_so(specs, tmp_path):
     generate(specs, "specs/vectors", *OWN)
     edit(specs)
     done = convcheck(*PASSES, "--specs", specs, "-o", tmp_path / "r.json")

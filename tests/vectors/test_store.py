@@ -1,10 +1,7 @@
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterable
 from itertools import chain
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,17 +11,10 @@ from command import convcheck, report_at
 from convcheck.cli import asking
 from convcheck.errors import SystemLimitError, VectorError
 from convcheck.rules.cases import cases
-from convcheck.rules.model import Case
-from convcheck.vectors.corpus import Corpus, open_corpus
+from convcheck.vectors.corpus import open_corpus
 from convcheck.vectors.generate import vectors_of
-from convcheck.vectors.model import CallSet, Vectors
-from convcheck.vectors.store.stored import (
-    MANIFEST,
-    Manifest,
-    read_manifest,
-    with_choices,
-    without_choices,
-)
+from convcheck.vectors.model import CallSet
+from convcheck.vectors.store.stored import MANIFEST, read_manifest, with_choices, without_choices
 from convcheck.vectors.store.write import Files, by_file, differing, write_folder
 
 SAMPLE = {
@@ -49,51 +39,51 @@ SAMPLE = {
 RANGE, CAST = "openvino/Range/int8.json", "onnx/Cast/float32.json"
 
 
-def asked(spec: str, *names: str) -> list[Case]:
+def asked(spec, *names):
     found = cases(CATALOG.specs[spec])
     return [c for c in found if {c.name, c.name.partition("/")[0]} & set(names)]
 
 
-def every() -> list[Case]:
+def every():
     return [case for spec, names in SAMPLE.items() for case in asked(spec, *names)]
 
 
-def made(case: Case, seed: int = 0) -> Vectors:
+def made(case, seed=0):
     return vectors_of(CATALOG.specs[case.spec], case, "edge", seed)
 
 
-def files_of(some: Iterable[Case], seed: int = 0, kept: Manifest | None = None) -> Files:
+def files_of(some, seed=0, kept=None):
     listed = by_file(some, CATALOG.specs)
     specs = {case.spec: CATALOG.specs[case.spec] for case in listed}.values()
     return Files(specs, listed, lambda case: made(case, seed), "edge", seed, kept)
 
 
 @pytest.fixture(scope="module")
-def files() -> dict[str, str]:
+def files():
     return dict(files_of(every()))
 
 
 @pytest.fixture
-def folder(files: dict[str, str], tmp_path: Path) -> Path:
+def folder(files, tmp_path):
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text, encoding="utf-8")
     return tmp_path
 
 
-def corpus(folder: Path) -> Corpus:
+def corpus(folder):
     return open_corpus(CATALOG, "edge", 0, folder)
 
 
-def content(vectors: Vectors) -> list[object]:
+def content(vectors):
     """Return vectors in plain values. A code counts only if one is expected."""
 
-    def due(codes: Any, patterns: Any) -> object:
+    def due(codes, patterns):
         text = codes.dtype == object
         free = np.where(patterns == 0, codes, "" if text else 0).tolist()
         return str(codes.dtype), free, patterns.tolist()
 
-    said: list[object] = [vectors.case, vectors.coverage, vectors.form]
+    said = [vectors.case, vectors.coverage, vectors.form]
     if isinstance(vectors, CallSet):
         for call, one in zip(vectors.calls, vectors.expected, strict=True):
             said += [(str(a.dtype), a.shape, a.tolist()) for a in call]
@@ -108,7 +98,7 @@ def content(vectors: Vectors) -> list[object]:
 
 
 @pytest.mark.parametrize("name", SAMPLE)
-def test_files_give_what_the_generator_gives(name: str, folder: Path) -> None:
+def test_files_give_what_the_generator_gives(name, folder):
     stored, some = corpus(folder), asked(name, *SAMPLE[name])
     assert stored.check(some) == ()
     assert len(some) >= len(SAMPLE[name])
@@ -119,7 +109,7 @@ def test_files_give_what_the_generator_gives(name: str, folder: Path) -> None:
         assert stored.count(case) == len(vectors) > 0
 
 
-def test_cases_share_what_is_equal(files: dict[str, str]) -> None:
+def test_cases_share_what_is_equal(files):
     types, like = "float32-to-float8e4m3fn", "float32-to-float16"
     assert [one["cases"] for one in json.loads(files[CAST])["sets"]] == [
         {"onnx.Cast-21": [f"{types}/saturate=0"]},
@@ -132,42 +122,39 @@ def test_cases_share_what_is_equal(files: dict[str, str]) -> None:
     assert one["cases"] == {"onnx.Cast-21": [like], "onnx.CastLike-21": [like]}
 
 
-@pytest.mark.parametrize(
-    ("names", "joined"),
-    [
-        (["a"], ["a"]),
-        (["a/x=1", "a/x=2", "b/x=1", "a"], ["a", "a/x={1|2}", "b/x=1"]),
-        (["a/s/x=1", "a/t/x=1", "a/s/x=2", "a/t/x=2"], ["a/{s|t}/x={1|2}"]),
-        (["a/s/x=1", "a/t/x=1", "a/s/y=1", "a/t/y=1"], ["a/{s|t}/x=1", "a/{s|t}/y=1"]),
-        (["a/x=1/y=1", "a/x=1/y=2", "a/x=2/y=1"], ["a/x=1/y={1|2}", "a/x=2/y=1"]),
-        (["a/x=-1", "a/x=", "a/x"], ["a/x", "a/x={|-1}"]),
-    ],
-)
-def test_names_with_choices(names: list[str], joined: list[str]) -> None:
+@pytest.mark.parametrize(("names", "joined"), [
+    (["a"], ["a"]),
+    (["a/x=1", "a/x=2", "b/x=1", "a"], ["a", "a/x={1|2}", "b/x=1"]),
+    (["a/s/x=1", "a/t/x=1", "a/s/x=2", "a/t/x=2"], ["a/{s|t}/x={1|2}"]),
+    (["a/s/x=1", "a/t/x=1", "a/s/y=1", "a/t/y=1"], ["a/{s|t}/x=1", "a/{s|t}/y=1"]),
+    (["a/x=1/y=1", "a/x=1/y=2", "a/x=2/y=1"], ["a/x=1/y={1|2}", "a/x=2/y=1"]),
+    (["a/x=-1", "a/x=", "a/x"], ["a/x", "a/x={|-1}"]),
+])  # fmt: skip
+def test_names_with_choices(names, joined):
     assert with_choices(names) == joined
     assert sorted(chain.from_iterable(map(without_choices, joined))) == sorted(names)
 
 
-def first_line(data: Any) -> Any:
+def first_line(data):
     return data["sets"][0]["vectors"][0]
 
 
-def of_output(data: Any) -> Any:
+def of_output(data):
     lines = (line for one in data["sets"] for line in one["vectors"])
     return next(r[1] for line in lines for r in line[2] if isinstance(r[1], list) and r[1][0])
 
 
-def put(place: Any, key: object, value: object) -> None:
+def put(place, key, value):
     place[key] = value
 
 
-def in_sets(data: Any, key: str, value: object) -> None:
+def in_sets(data, key, value):
     for one in data["sets"]:
         one[key] = value
 
 
 # What stands in a file of calls with a right hash -> what is wrong with it.
-EDITS: dict[str, tuple[Callable[[Any], object], str]] = {
+EDITS = {
     "no sets": (lambda d: d.pop("sets"), "truncated or edited"),
     "sets are a number": (lambda d: put(d, "sets", 7), "truncated or edited"),
     "unknown coverage": (lambda d: in_sets(d, "coverage", "whole"), "truncated or edited"),
@@ -209,7 +196,7 @@ OF_ELEMENTS = {
 }
 
 
-def edit(folder: Path, name: str, change: Callable[[Any], object]) -> None:
+def edit(folder, name, change):
     """Edit a file and put its new hash into the manifest."""
     path = folder / name
     data = json.loads(path.read_text(encoding="utf-8"))
@@ -229,9 +216,7 @@ def edit(folder: Path, name: str, change: Callable[[Any], object]) -> None:
     ],
     ids=[*EDITS, *(f"elements: {name}" for name in OF_ELEMENTS)],
 )
-def test_a_file_of_nonsense_with_a_right_hash(
-    name: str, change: Callable[[Any], object], said: str, folder: Path
-) -> None:
+def test_a_file_of_nonsense_with_a_right_hash(name, change, said, folder):
     edit(folder, name, change)
     case = next(c for c in every() if read_manifest(folder).file_of(c) == name)
     with pytest.raises(VectorError) as caught:
@@ -242,9 +227,7 @@ def test_a_file_of_nonsense_with_a_right_hash(
     assert caught.value.exit_code == 2
 
 
-def test_nonsense_with_a_right_hash_accuses_nobody(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nonsense_with_a_right_hash_accuses_nobody(folder, tmp_path, monkeypatch):
     edit(folder, RANGE, EDITS["no hexadecimal"][0])
     monkeypatch.setattr(asking, "data_dir", lambda name: folder)
     done = convcheck("run", "--backend", "reference", "openvino.Range-4", "--case",
@@ -267,9 +250,7 @@ def test_nonsense_with_a_right_hash_accuses_nobody(
         (lambda d: put(d, "files", {}), "it has no vectors of onnx.Cast-21/"),
     ],
 )
-def test_a_manifest_that_lacks_something(
-    change: Callable[[Any], object], said: str, folder: Path
-) -> None:
+def test_a_manifest_that_lacks_something(change, said, folder):
     content = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
     change(content)
     (folder / MANIFEST).write_text(json.dumps(content), encoding="utf-8")
@@ -282,7 +263,7 @@ def test_a_manifest_that_lacks_something(
 @pytest.mark.parametrize(
     "text", ["", "[]", '{"convcheck-manifest": 1,', "[" * 100_000, '{"a": ' * 100_000, "\0"]
 )
-def test_a_manifest_that_is_none(text: str, folder: Path) -> None:
+def test_a_manifest_that_is_none(text, folder):
     (folder / MANIFEST).write_text(text, encoding="utf-8")
     with pytest.raises(VectorError):
         read_manifest(folder)
@@ -292,17 +273,17 @@ FEW = [*asked("onnx.Cast-21", *SAMPLE["onnx.Cast-21"][:1], "int4-to-int8", "stri
 
 
 @pytest.fixture
-def few(tmp_path: Path) -> Path:
+def few(tmp_path):
     assert write_folder(files_of(FEW), tmp_path) == len(FEW) + 1
     return tmp_path
 
 
-def contents(folder: Path) -> dict[str, bytes]:
+def contents(folder):
     files = [p for p in folder.rglob("*") if p.is_file()]
     return {p.relative_to(folder).as_posix(): p.read_bytes() for p in files}
 
 
-def test_writing_again_changes_nothing_and_what_is_left_over_goes(few: Path) -> None:
+def test_writing_again_changes_nothing_and_what_is_left_over_goes(few):
     assert write_folder(files_of(FEW), few) == 0
     fewer = FEW[1:]
     gone = read_manifest(few).file_of(FEW[0])
@@ -311,7 +292,7 @@ def test_writing_again_changes_nothing_and_what_is_left_over_goes(few: Path) -> 
     assert contents(few) == {n: t.encode() for n, t in files_of(fewer)}
 
 
-def test_a_folder_of_format_3_is_written_anew(few: Path) -> None:
+def test_a_folder_of_format_3_is_written_anew(few):
     old = few / "onnx/Cast-21/float16-to-int8/mode=1.json"
     old.parent.mkdir(parents=True)
     old.write_text("{}")
@@ -326,14 +307,12 @@ def test_a_folder_of_format_3_is_written_anew(few: Path) -> None:
 
 @pytest.mark.parametrize("failure", [OSError(28, "No space left on device"), KeyboardInterrupt()])
 @pytest.mark.parametrize("working", [0, 2])
-def test_a_write_that_fails_leaves_whole_files(
-    failure: BaseException, working: int, few: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_write_that_fails_leaves_whole_files(failure, working, few, monkeypatch):
     before, wanted = contents(few), dict(files_of(FEW, seed=1))
-    replaced: list[str] = []
+    replaced = []
     really = os.replace
 
-    def replace(source: str, target: Path) -> None:
+    def replace(source, target):
         if len(replaced) == working:
             raise failure
         replaced.append(target.relative_to(few).as_posix())

@@ -4,40 +4,38 @@ import numpy as np
 from planted.field.bits import BFLOAT16, FLOAT32, by_hardware, ints, joined, split, to_ieee
 from planted.field.bug import FieldBug
 
-from convcheck.numerics.number import Bits
 
-
-def upper_half(codes: Bits) -> Bits:
+def upper_half(codes):
     return (codes >> np.uint32(16)).astype(np.uint16)
 
 
-def added_bias(codes: Bits) -> Bits:
+def added_bias(codes):
     low = (codes >> np.uint32(16)) & np.uint32(1)
     return upper_half(codes + np.uint32(0x7FFF) + low)
 
 
-def nan_cut(codes: Bits) -> Bits:
+def nan_cut(codes):
     _, magnitude = split(codes, FLOAT32)
     return np.where(magnitude > FLOAT32.top, upper_half(codes), added_bias(codes))
 
 
-def subnormals_flushed(codes: Bits) -> Bits:
+def subnormals_flushed(codes):
     sign, magnitude = split(codes, FLOAT32)
     flushed = joined(sign, 0, BFLOAT16)
     return np.where(magnitude >> 23 == 0, flushed, to_ieee(codes, FLOAT32, BFLOAT16))
 
 
-def packed(codes: Bits) -> Bits:
+def packed(codes):
     sign, magnitude = split(codes, BFLOAT16)
     kept = np.where(magnitude >> 7 == 0, 0, np.minimum(magnitude, BFLOAT16.top))
     return joined(sign, kept, BFLOAT16)
 
 
-def to_float32(codes: Bits) -> Bits:
+def to_float32(codes):
     return by_hardware(codes.view(np.float64), np.float32)
 
 
-def from_integers_through_float32(codes: Bits) -> Bits:
+def from_integers_through_float32(codes):
     signed = ints(codes) if codes.dtype == np.uint64 else codes.view(np.int32)
     return to_ieee(by_hardware(signed, np.float32), FLOAT32, BFLOAT16)
 

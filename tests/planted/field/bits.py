@@ -4,12 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
-
-from convcheck.numerics.number import Bits
+from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 Rounding = Callable[[Ints, Ints], Ints]
 
 
@@ -22,11 +19,11 @@ class Layout:
     bias: int
 
     @property
-    def sign(self) -> int:
+    def sign(self):
         return self.exponent + self.mantissa
 
     @property
-    def top(self) -> int:
+    def top(self):
         return ((1 << self.exponent) - 1) << self.mantissa
 
 
@@ -36,20 +33,20 @@ E4M3, E5M2, E2M1 = Layout(4, 3, 7), Layout(5, 2, 15), Layout(2, 1, 1)
 E4M3FNUZ = Layout(4, 3, 8)
 
 
-def ints(codes: Bits) -> Ints:
+def ints(codes):
     return codes.view(np.int64) if codes.dtype == np.uint64 else codes.astype(np.int64)
 
 
-def split(codes: Bits, fmt: Layout) -> tuple[Ints, Ints]:
+def split(codes, fmt):
     wide = ints(codes)
     return (wide >> fmt.sign) & 1, wide & ((1 << fmt.sign) - 1)
 
 
-def fields(magnitude: Ints, fmt: Layout) -> tuple[Ints, Ints]:
+def fields(magnitude, fmt):
     return magnitude >> fmt.mantissa, magnitude & ((1 << fmt.mantissa) - 1)
 
 
-def joined(sign: Ints, magnitude: Ints | int, fmt: Layout) -> Bits:
+def joined(sign, magnitude, fmt):
     codes = (sign << fmt.sign) | magnitude
     width = -(-(fmt.sign + 1) // 8) * 8
     return codes.astype(f"uint{width}")
@@ -59,27 +56,25 @@ def joined(sign: Ints, magnitude: Ints | int, fmt: Layout) -> Bits:
 # ----------------------------------------------------------
 
 
-def nearest_even(significand: Ints, n: Ints) -> Ints:
+def nearest_even(significand, n):
     n = np.minimum(n, 61)
     kept, low = significand >> n, significand & ((1 << n) - 1)
     return kept + ((2 * low > 1 << n) | ((2 * low == 1 << n) & (kept & 1 == 1)))
 
 
-def nearest_away(significand: Ints, n: Ints) -> Ints:
+def nearest_away(significand, n):
     n = np.minimum(n, 61)
     return (significand + (1 << n >> 1)) >> n
 
 
-def truncated(significand: Ints, n: Ints) -> Ints:
+def truncated(significand, n):
     return significand >> np.minimum(n, 61)
 
 
 # Conversions --------------------------------------------------------------------------------------
 
 
-def narrowed(
-    magnitude: Ints, source: Layout, target: Layout, rounding: Rounding = nearest_even
-) -> Ints:
+def narrowed(magnitude, source, target, rounding=nearest_even):
     """Round magnitudes to the target's layout once, with unbounded exponents."""
     field, mantissa = fields(magnitude, source)
     significand = mantissa + (np.minimum(field, 1) << source.mantissa)
@@ -89,7 +84,7 @@ def narrowed(
     return ((base - 1) << target.mantissa) + rounding(significand, dropped)
 
 
-def to_ieee(codes: Bits, source: Layout, target: Layout, rounding: Rounding = nearest_even) -> Bits:
+def to_ieee(codes, source, target, rounding=nearest_even):
     """Convert between IEEE formats. Overflow gives infinity, NaN gets a 1."""
     sign, magnitude = split(codes, source)
     rounded = np.minimum(narrowed(magnitude, source, target, rounding), target.top)
@@ -98,16 +93,7 @@ def to_ieee(codes: Bits, source: Layout, target: Layout, rounding: Rounding = ne
     return joined(sign, np.where(magnitude > source.top, quiet, rounded), target)
 
 
-def to_finite(
-    codes: Bits,
-    source: Layout,
-    target: Layout,
-    rounding: Rounding = nearest_even,
-    *,
-    most: int,
-    beyond: int,
-    nan: int,
-) -> Bits:
+def to_finite(codes, source, target, rounding=nearest_even, *, most, beyond, nan):
     """Convert to an 8-bit format. Above `most`, infinity included, return `beyond`."""
     sign, magnitude = split(codes, source)
     rounded = narrowed(magnitude, source, target, rounding)
@@ -115,7 +101,7 @@ def to_finite(
     return joined(sign, np.where(magnitude > source.top, nan, rounded), target)
 
 
-def widened(codes: Bits, source: Layout, target: Layout) -> Bits:
+def widened(codes, source, target):
     sign, magnitude = split(codes, source)
     field, mantissa = fields(magnitude, source)
     lead = np.frexp(np.maximum(mantissa, 1).astype(np.float64))[1].astype(np.int64) - 1
@@ -126,7 +112,7 @@ def widened(codes: Bits, source: Layout, target: Layout) -> Bits:
     return joined(sign, np.where(magnitude > 0, wide, 0), target)
 
 
-def by_hardware(numbers: NDArray[np.generic], kind: DTypeLike) -> Bits:
+def by_hardware(numbers, kind):
     with np.errstate(all="ignore"):
         converted = numbers.astype(kind)
     return converted.view(f"uint{8 * converted.dtype.itemsize}")

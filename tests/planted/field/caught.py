@@ -1,39 +1,35 @@
 """Cases of field bugs, and how many vectors judge and oracle catch."""
 
-from collections.abc import Sequence
 from functools import cache
 
 from catalogue import CATALOG
 from comparing import asked, wanted
-from oracle import Want, convert, fits, pypto_cast
+from oracle import convert, fits, pypto_cast
 from planted.asking import Scripted
-from planted.field.bug import Conversion, FieldBug
 
 from convcheck.ask.elements import ask
 from convcheck.backends.protocol import Outputs
 from convcheck.judge.answers import EVERYWHERE, Avoid
 from convcheck.judge.calls import judge
 from convcheck.judge.result import FAILURES
-from convcheck.numerics.number import Bits
 from convcheck.rules.cases import cases
-from convcheck.rules.model import Case, op_and_version, version_key
-from convcheck.vectors.model import VectorSet
+from convcheck.rules.model import op_and_version, version_key
 
 BULK = Avoid(placements=EVERYWHERE - {"", "support", "bulk", "sweep"})
 
 
 @cache
-def latest_cases(op: str) -> dict[str, Case]:
+def latest_cases(op):
     specs = [spec for spec in CATALOG.specs.values() if spec.op == op]
     in_order = sorted(specs, key=lambda spec: version_key(op_and_version(spec.id)[1]))
     return {case.name: case for spec in in_order for case in cases(spec)}
 
 
-def case_of(bug: FieldBug) -> Case:
+def case_of(bug):
     return latest_cases(bug.op)[bug.case]
 
 
-def caught_by(convert: Conversion, vectors: VectorSet) -> int:
+def caught_by(convert, vectors):
     backend = Scripted(
         lambda case, inputs: Outputs(
             (convert(inputs[0].reshape(-1)).reshape(inputs[0].shape),), (case.outputs[0].name,)
@@ -43,7 +39,7 @@ def caught_by(convert: Conversion, vectors: VectorSet) -> int:
     return sum(g.count for g in judge(vectors, answers).groups if g.verdict in FAILURES)
 
 
-def demanded(case: Case, bits: Bits) -> list[Want]:
+def demanded(case, bits):
     if case.op == "onnx.Cast":
         return wanted(asked(case), bits)
     pair, said = (case.inputs[0].name, case.outputs[0].name), dict(case.attributes)
@@ -54,10 +50,10 @@ def demanded(case: Case, bits: Bits) -> list[Want]:
     return [pypto_cast.expect(version, *pair, said, code) for code in bits.tolist()]
 
 
-def refuted(target: str, wants: Sequence[Want], got: Sequence[int | str | None]) -> int:
+def refuted(target, wants, got):
     """Return how many answers are wrong under the most favourable reading; None is a refusal."""
 
-    def is_wrong(want: Want, number: int, answer: int | str | None) -> bool:
+    def is_wrong(want, number, answer):
         reading = want.readings[min(number, len(want.readings) - 1)]
         if answer is None:
             return reading[0] not in ("refused", "undefined")

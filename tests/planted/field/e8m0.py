@@ -1,45 +1,43 @@
 """Wrong conversions to and from float8e8m0."""
 
 import numpy as np
-from planted.field.bits import FLOAT32, FLOAT64, Ints, fields, split
+from planted.field.bits import FLOAT32, FLOAT64, fields, split
 from planted.field.bug import FieldBug
 
-from convcheck.numerics.number import Bits
 
-
-def raised(magnitude: Ints, up: Bits) -> Bits:
+def raised(magnitude, up):
     return np.minimum((magnitude >> 23) + up, 0xFE)
 
 
-def nan_kept(codes: Bits, result: Bits) -> Bits:
+def nan_kept(codes, result):
     """Return results for numbers, negative ones included, and NaN for NaN."""
     sign, magnitude = split(codes, FLOAT32)
     positive = np.where(sign == 1, 0, result)
     return np.where(magnitude > FLOAT32.top, 0xFF, positive).astype(np.uint8)
 
 
-def bit_missing_in_mask(codes: Bits) -> Bits:
+def bit_missing_in_mask(codes):
     """0x4fffff for 0x7fffff: the test for powers of two ignores two bits."""
     _, magnitude = split(codes, FLOAT32)
     up = np.where(magnitude >> 23 == 0, magnitude > 0x400000, magnitude & 0x4FFFFF > 0)
     return nan_kept(codes, raised(magnitude, up))
 
 
-def up_above_the_least(codes: Bits) -> Bits:
+def up_above_the_least(codes):
     """Round up all float32 subnormals above the least result."""
     _, magnitude = split(codes, FLOAT32)
     up = np.where(magnitude >> 23 == 0, magnitude > 0x400000, magnitude & 0x400000 > 0)
     return nan_kept(codes, raised(magnitude, up))
 
 
-def exponent_and_one(codes: Bits) -> Bits:
+def exponent_and_one(codes):
     """Increment the exponent field if there is a mantissa, and ignore the rest."""
     _, magnitude = split(codes, FLOAT32)
     field, mantissa = fields(magnitude, FLOAT32)
     return (field + ((mantissa > 0) & (field < 0xFF))).astype(np.uint8)
 
 
-def unsigned_exponent(codes: Bits) -> Bits:
+def unsigned_exponent(codes):
     sign, magnitude = split(codes, FLOAT64)
     field, mantissa = fields(magnitude, FLOAT64)
     moved = field - 1023 + 127
@@ -50,7 +48,7 @@ def unsigned_exponent(codes: Bits) -> Bits:
     return np.where(magnitude > FLOAT64.top, 0xFF, positive).astype(np.uint8)
 
 
-def numbers(codes: Bits) -> Bits:
+def numbers(codes):
     """Return float32 codes of all but NaN: the exponent field, or half the least."""
     return np.where(codes == 0, 0x400000, codes.astype(np.uint32) << 23).astype(np.uint32)
 

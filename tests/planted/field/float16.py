@@ -5,7 +5,6 @@ from planted.field.bits import (
     FLOAT16,
     FLOAT32,
     FLOAT64,
-    Ints,
     by_hardware,
     fields,
     joined,
@@ -17,10 +16,8 @@ from planted.field.bits import (
 )
 from planted.field.bug import FieldBug
 
-from convcheck.numerics.number import Bits
 
-
-def shifted_twice(codes: Bits) -> Bits:
+def shifted_twice(codes):
     """Subnormal results lose all bits. NaN keeps the remaining payload, if any."""
     sign, magnitude = split(codes, FLOAT32)
     right = to_ieee(codes, FLOAT32, FLOAT16)
@@ -29,11 +26,11 @@ def shifted_twice(codes: Bits) -> Bits:
     return np.where(magnitude > FLOAT32.top, cut, right)
 
 
-def rounded_13(significand: Ints) -> Ints:
+def rounded_13(significand):
     return nearest_even(significand, np.full(len(significand), 13))
 
 
-def sticky_lost(codes: Bits) -> Bits:
+def sticky_lost(codes):
     """Shift a subnormal result's significand first, then round."""
     sign, magnitude = split(codes, FLOAT32)
     field, mantissa = fields(magnitude, FLOAT32)
@@ -43,7 +40,7 @@ def sticky_lost(codes: Bits) -> Bits:
     return np.where(magnitude < 0x38800000, joined(sign, small, FLOAT16), right)
 
 
-def shift_modulo_32(codes: Bits) -> Bits:
+def shift_modulo_32(codes):
     sign, magnitude = split(codes, FLOAT32)
     field, mantissa = fields(magnitude, FLOAT32)
     small = rounded_13((0x800000 | mantissa) >> ((113 - field) & 31))
@@ -51,13 +48,13 @@ def shift_modulo_32(codes: Bits) -> Bits:
     return np.where(magnitude < 0x38800000, joined(sign, small, FLOAT16), right)
 
 
-def zero_below(least: int, codes: Bits) -> Bits:
+def zero_below(least, codes):
     sign, magnitude = split(codes, FLOAT32)
     right = to_ieee(codes, FLOAT32, FLOAT16)
     return np.where(magnitude < least, joined(sign, 0, FLOAT16), right)
 
 
-def carry_lost(codes: Bits) -> Bits:
+def carry_lost(codes):
     """A mantissa that rounds up to all zeros does not increment the exponent."""
     _, magnitude = split(codes, FLOAT64)
     right = to_ieee(codes, FLOAT64, FLOAT16)
@@ -67,7 +64,7 @@ def carry_lost(codes: Bits) -> Bits:
     return right - (carried.astype(np.uint16) << np.uint16(10))
 
 
-def low_word_dropped(codes: Bits) -> Bits:
+def low_word_dropped(codes):
     """Use only the upper 32 bits of a float64, except to detect NaN."""
     upper = codes & np.uint64(0xFFFFFFFF00000000)
     _, magnitude = split(codes, FLOAT64)
@@ -75,7 +72,7 @@ def low_word_dropped(codes: Bits) -> Bits:
     return to_ieee(seen, FLOAT64, FLOAT16)
 
 
-def through_float32(codes: Bits) -> Bits:
+def through_float32(codes):
     return to_ieee(by_hardware(codes.view(np.float64), np.float32), FLOAT32, FLOAT16)
 
 

@@ -23,15 +23,13 @@ from planted.field.bits import (
 )
 from planted.field.bug import FieldBug
 
-from convcheck.numerics.number import Bits
-
 # to float8e4m3fn with saturation, and without; to the others
 saturated = partial(to_finite, source=FLOAT32, target=E4M3, most=0x7E, beyond=0x7E, nan=0x7F)
 unsaturated = partial(saturated, beyond=0x7F)
 to_e2m1 = partial(to_finite, source=FLOAT32, target=E2M1, most=7, beyond=7, nan=7)
 
 
-def top_exponent_lost(bias: int, least: int, most: int, codes: Bits) -> Bits:
+def top_exponent_lost(bias, least, most, codes):
     fmt = Layout(4, 3, bias)
     sign, magnitude = split(codes, FLOAT32)
     rounded = narrowed(magnitude, FLOAT32, fmt, nearest_away)
@@ -44,27 +42,27 @@ def top_exponent_lost(bias: int, least: int, most: int, codes: Bits) -> Bits:
     return np.where(magnitude > FLOAT32.top, np.uint8(0x80), wrong)
 
 
-def early_nan(codes: Bits) -> Bits:
+def early_nan(codes):
     """Compare the mantissa with the largest, not with half a place more."""
     sign, magnitude = split(codes, FLOAT32)
     nan = joined(sign, 0x7F, E4M3)
     return np.where(magnitude > (135 << 23) + 0x600000, nan, unsaturated(codes))
 
 
-def early_infinity(codes: Bits) -> Bits:
+def early_infinity(codes):
     sign, magnitude = split(codes, FLOAT32)
     beyond = (magnitude > 0x47600000) & (magnitude <= FLOAT32.top)
     return np.where(beyond, joined(sign, 0x7C, E5M2), to_ieee(codes, FLOAT32, E5M2))
 
 
-def quiet_nan_only(codes: Bits) -> Bits:
+def quiet_nan_only(codes):
     """Treat a NaN whose first mantissa bit is 0 as a very large number."""
     sign, magnitude = split(codes, FLOAT32)
     signalling = (magnitude > FLOAT32.top) & (magnitude & 0x400000 == 0)
     return np.where(signalling, joined(sign, 0x7E, E4M3), saturated(codes))
 
 
-def rounded_before_subnormals(codes: Bits) -> Bits:
+def rounded_before_subnormals(codes):
     """Round to the normal width first. The carry stays in the exponent."""
     sign, magnitude = split(codes, FLOAT16)
     field, mantissa = fields(magnitude, FLOAT16)
@@ -77,7 +75,7 @@ def rounded_before_subnormals(codes: Bits) -> Bits:
     return joined(sign, np.where(field > 0, result, 0), E4M3)
 
 
-def through_cut_float16(codes: Bits) -> Bits:
+def through_cut_float16(codes):
     sign, magnitude = split(codes, FLOAT32)
     cut = np.minimum(narrowed(magnitude, FLOAT32, FLOAT16, truncated), FLOAT16.top - 1)
     cut = np.where(magnitude > FLOAT32.top, FLOAT16.top + 1, cut)
@@ -85,7 +83,7 @@ def through_cut_float16(codes: Bits) -> Bits:
     return to_finite(half, FLOAT16, E4M3, most=0x7E, beyond=0x7E, nan=0x7F)
 
 
-def interpreted(codes: Bits) -> Bits:
+def interpreted(codes):
     """Add half, or the carry into the exponent, and shift subnormals afterwards."""
     sign, magnitude = split(codes, FLOAT32)
     field, mantissa = fields(magnitude, FLOAT32)
@@ -98,7 +96,7 @@ def interpreted(codes: Bits) -> Bits:
     return joined(sign, exponent << 3 | kept, E4M3)
 
 
-def element_of_block(fmt: Layout, least: int, most: int, mask: int, codes: Bits) -> Bits:
+def element_of_block(fmt, least, most, mask, codes):
     """Take subnormals from the wrong place, and mask the mantissa."""
     sign, magnitude = split(codes, FLOAT32)
     field, mantissa = fields(magnitude, FLOAT32)
@@ -116,13 +114,13 @@ def element_of_block(fmt: Layout, least: int, most: int, mask: int, codes: Bits)
     return joined(sign, np.where(field > 0, result, 0), fmt)
 
 
-def block_of_e4m3(codes: Bits) -> Bits:
+def block_of_e4m3(codes):
     sign, magnitude = split(codes, FLOAT32)
     wrong = element_of_block(E4M3, -6, 8, 6, codes)
     return np.where(magnitude > FLOAT32.top, joined(sign, 0x7F, E4M3), wrong)
 
 
-def shift_modulo_64(codes: Bits) -> Bits:
+def shift_modulo_64(codes):
     sign, magnitude = split(codes, FLOAT32)
     field, mantissa = (part.astype(np.uint64) for part in fields(magnitude, FLOAT32))
     exponent = np.maximum(field.astype(np.int64), 1) - 127
@@ -140,14 +138,14 @@ def shift_modulo_64(codes: Bits) -> Bits:
     return np.where(magnitude > FLOAT32.top, joined(sign, 0x7F, E5M2), result)
 
 
-def signed_zero_of_fnuz(codes: Bits) -> Bits:
+def signed_zero_of_fnuz(codes):
     result = to_finite(codes, FLOAT32, E4M3FNUZ, most=0x7F, beyond=0x7F, nan=0)
     _, magnitude = split(codes, FLOAT32)
     result = np.where(magnitude > FLOAT32.top, np.uint8(0x80), result)
     return np.where(magnitude == 0, np.uint8(0), result)
 
 
-def top_of_float4_lost(codes: Bits) -> Bits:
+def top_of_float4_lost(codes):
     sign, magnitude = split(codes, FLOAT32)
     return np.where(magnitude >= 129 << 23, joined(sign, 7, E2M1), to_e2m1(codes))
 

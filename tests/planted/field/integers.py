@@ -1,13 +1,11 @@
 """Wrong conversions from and to integers, and of booleans."""
 
 import numpy as np
-from planted.field.bits import FLOAT32, Ints, by_hardware, fields, nearest_away, split
+from planted.field.bits import FLOAT32, by_hardware, fields, nearest_away, split
 from planted.field.bug import FieldBug
 
-from convcheck.numerics.number import Bits
 
-
-def whole(codes: Bits) -> tuple[Ints, Ints]:
+def whole(codes):
     """Return (sign, integer part's magnitude) of float32 numbers, clamped at 2^62."""
     sign, magnitude = split(codes, FLOAT32)
     field, mantissa = fields(magnitude, FLOAT32)
@@ -18,7 +16,7 @@ def whole(codes: Bits) -> tuple[Ints, Ints]:
     return sign, np.where(exponent >= 23, large, small)
 
 
-def half_away(codes: Bits) -> Bits:
+def half_away(codes):
     sign, magnitude = split(codes, FLOAT32)
     field, mantissa = fields(magnitude, FLOAT32)
     significand = np.where(field > 0, mantissa | 1 << 23, mantissa)
@@ -28,7 +26,7 @@ def half_away(codes: Bits) -> Bits:
     return (np.where(sign == 1, -number, number) & 15).astype(np.uint8)
 
 
-def lowest_above(codes: Bits) -> Bits:
+def lowest_above(codes):
     """Map overflow on either side, and NaN, to the lowest number."""
     sign, number = whole(codes)
     signed = np.where(sign == 1, -number, number)

@@ -5,8 +5,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from planted.quantize_bugs import (
-    Asked,
-    Floats,
     Way,
     as_int8,
     axis_before,
@@ -26,8 +24,6 @@ from planted.quantize_bugs import (
     wrapped,
     wraps_in,
 )
-
-from convcheck.numerics.number import Bits
 
 Numbers = Sequence[float]
 
@@ -54,12 +50,12 @@ class QuantizationBug:
     example: Example
 
 
-def low_bits_unseen(quotients: Floats, p: Asked) -> Bits:
+def low_bits_unseen(quotients, p):
     codes = quotients.astype(np.float32).view(np.uint32) & np.uint32(0xFFFFC000)
     return narrowed(codes.view(np.float32).astype(np.float64), p)
 
 
-def held_by_int32(quotients: Floats) -> Floats:
+def held_by_int32(quotients):
     return np.clip(np.rint(quotients), -(2.0**31), 2.0**31 - 1)
 
 

@@ -1,39 +1,37 @@
 """Wrong conversions to a wider format."""
 
 import numpy as np
-from planted.field.bits import E4M3, E4M3FNUZ, E5M2, FLOAT16, FLOAT32, Layout, split, widened
+from planted.field.bits import E4M3, E4M3FNUZ, E5M2, FLOAT16, FLOAT32, split, widened
 from planted.field.bug import FieldBug
 
-from convcheck.numerics.number import Bits
 
-
-def rebiased(codes: Bits, fmt: Layout) -> Bits:
+def rebiased(codes, fmt):
     sign, magnitude = split(codes, fmt)
     wide = (magnitude << (23 - fmt.mantissa)) + ((127 - fmt.bias) << 23)
     return (sign << 31 | wide).astype(np.uint32)
 
 
-def half_right(codes: Bits) -> Bits:
+def half_right(codes):
     sign, magnitude = split(codes, FLOAT16)
     special = sign << 31 | FLOAT32.top | (magnitude & 0x3FF) << 13
     wide = widened(codes, FLOAT16, FLOAT32)
     return np.where(magnitude >= FLOAT16.top, special, wide).astype(np.uint32)
 
 
-def infinity_rebiased(codes: Bits) -> Bits:
+def infinity_rebiased(codes):
     """Flush subnormals to zero, as the source's comment says. Infinity is wrong."""
     sign, magnitude = split(codes, FLOAT16)
     zero = (sign << 31).astype(np.uint32)
     return np.where(magnitude >> 10 == 0, zero, rebiased(codes, FLOAT16))
 
 
-def subnormals_rebiased(codes: Bits) -> Bits:
+def subnormals_rebiased(codes):
     _, magnitude = split(codes, FLOAT16)
     subnormal = (magnitude > 0) & (magnitude >> 10 == 0)
     return np.where(subnormal, rebiased(codes, FLOAT16), half_right(codes))
 
 
-def leading_bit_ored(codes: Bits) -> Bits:
+def leading_bit_ored(codes):
     """Or a subnormal's leading bit into an exponent that should be incremented."""
     right = half_right(codes)
     _, magnitude = split(codes, FLOAT16)
@@ -42,7 +40,7 @@ def leading_bit_ored(codes: Bits) -> Bits:
     return np.where(subnormal, less | np.uint32(1 << 23), right)
 
 
-def mantissa_one_off(codes: Bits) -> Bits:
+def mantissa_one_off(codes):
     right = half_right(codes)
     _, magnitude = split(codes, FLOAT16)
     subnormal = (magnitude > 0) & (magnitude >> 10 == 0)
@@ -50,14 +48,14 @@ def mantissa_one_off(codes: Bits) -> Bits:
     return np.where(subnormal, right - low + (low >> np.uint32(1)), right)
 
 
-def fnuz_nan_as_zero(codes: Bits) -> Bits:
+def fnuz_nan_as_zero(codes):
     """Give float16's -0 for the NaN code: the sign is put back at the end."""
     sign, magnitude = split(codes, E4M3FNUZ)
     zero = (sign << 15).astype(np.uint16)
     return np.where(magnitude == 0, zero, widened(codes, E4M3FNUZ, FLOAT16))
 
 
-def no_leading_bit(codes: Bits) -> Bits:
+def no_leading_bit(codes):
     """Use one exponent for all subnormals. NaN has one code."""
     sign, magnitude = split(codes, E4M3)
     wrong = (sign << 31 | 120 << 23 | (magnitude & 7) << 20).astype(np.uint32)
@@ -65,7 +63,7 @@ def no_leading_bit(codes: Bits) -> Bits:
     return np.where(codes == 0xFF, np.uint32(0x7FC00000), wide)
 
 
-def wrapped_shift(codes: Bits) -> Bits:
+def wrapped_shift(codes):
     """The count of leading zeros minus 4 should stop at 0, but wraps to a large shift."""
     sign, magnitude = split(codes, E4M3)
     wide = magnitude << 24
