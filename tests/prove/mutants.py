@@ -2,7 +2,6 @@
 
 import random
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 KERNELS = Path(__file__).with_name("kernels") / "right.c"
@@ -27,7 +26,7 @@ _SWAPS = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==", "&
           "||": "&&", "<<": ">>", ">>": "<<", "+": "-", "-": "+", "&": "|", "|": "&"}  # fmt: skip
 
 
-def mutants(seed: int, each: int) -> Iterator[tuple[str, str, str]]:
+def mutants(seed, each):
     """Yield (function, change, text) with one token changed in its body."""
     draw = random.Random(seed)
     text = KERNELS.read_text()

@@ -35,19 +35,19 @@ class Program:
     count: int = 0
     nested: bool = False
 
-    def new(self, type_: str, text: str) -> str:
+    def new(self, type_, text):
         self.count += 1
         name = f"%v{self.count}"
         self.body.append(f"  {name} = {text}")
         self.values.setdefault(type_, []).append(name)
         return name
 
-    def call(self, result: str, name: str, *given: tuple[str, str]) -> str:
+    def call(self, result, name, *given):
         types = ", ".join(type_ for type_, _ in given)
         self.declared.add(f"declare {result} @{name}({types})")
         return self.new(result, f"call {result} @{name}({', '.join(map(' '.join, given))})")
 
-    def number(self, type_: str) -> str:
+    def number(self, type_):
         """Return a known value of a type, or a constant."""
         known = self.values.get(type_, [])
         if known and self.draw.random() < 0.8:
@@ -58,7 +58,7 @@ class Program:
         near = [0, 1, 2, 3, 7, 8, bits - 1, (1 << bits - 1) - 1, -(1 << bits - 1), -1]
         return str(self.draw.choice([*near, self.draw.getrandbits(bits) - (1 << bits - 1)]))
 
-    def step(self) -> None:
+    def step(self):
         """Add an instruction, a branch or a loop."""
         draw = self.draw.random()
         if self.nested or draw > 0.2:
@@ -68,7 +68,7 @@ class Program:
         else:
             self._loop()
 
-    def _several(self, label: str, type_: str) -> str:
+    def _several(self, label, type_):
         """Add a block of instructions. Return a value of it, and forget the others."""
         known = {key: list(names) for key, names in self.values.items()}
         self.body.append(f"{label}:")
@@ -78,7 +78,7 @@ class Program:
         self.values = known
         return found
 
-    def _diamond(self) -> None:
+    def _diamond(self):
         type_, place = self.integer(), len(self.body)
         on = self.new("i1", f"icmp ult {type_} {self.number(type_)}, {self.number(type_)}")
         one, other, join = (f"{name}{place}" for name in ("then", "else", "join"))
@@ -93,7 +93,7 @@ class Program:
         self.new(type_, f"phi {type_} [ {first}, %{one} ], [ {second}, %{other} ]")
         self.nested = False
 
-    def _loop(self) -> None:
+    def _loop(self):
         """Repeat some instructions up to four times."""
         type_, place = self.integer(), len(self.body)
         before, body, after = (f"{name}{place}" for name in ("before", "body", "after"))
@@ -116,7 +116,7 @@ class Program:
         self.values = known
         self.values.setdefault(type_, []).append(sum_)
 
-    def _instruction(self) -> None:
+    def _instruction(self):
         self.draw.choice([
             self._binary, self._binary, self._binary, self._compared, self._called, self._one,
             self._funnel, self._resized, self._select, self._float, self._float, self._whole,
@@ -124,15 +124,15 @@ class Program:
             self._class, self._table,
         ])()  # fmt: skip
 
-    def integer(self) -> str:
+    def integer(self):
         known = [type_ for type_ in INTEGERS if type_ in self.values]
         return self.draw.choice(known or list(INTEGERS))
 
-    def floating(self) -> str:
+    def floating(self):
         known = [type_ for type_ in FLOATS if type_ in self.values]
         return self.draw.choice(known or list(FLOATS))
 
-    def _binary(self) -> None:
+    def _binary(self):
         type_, opcode = self.integer(), self.draw.choice(BINARY)
         other = self.number(type_)
         if opcode in ("udiv", "sdiv", "urem", "srem"):
@@ -144,48 +144,48 @@ class Program:
         flags = [flag for flag in FLAGS.get(opcode, ()) if self.draw.random() < 0.2]
         self.new(type_, " ".join([opcode, *flags, type_, f"{self.number(type_)}, {other}"]))
 
-    def _compared(self) -> None:
+    def _compared(self):
         type_ = self.integer()
         relation = self.draw.choice(COMPARED)
         self.new("i1", f"icmp {relation} {type_} {self.number(type_)}, {self.number(type_)}")
 
-    def _called(self) -> None:
+    def _called(self):
         type_ = self.integer()
         name = f"llvm.{self.draw.choice(CALLS)}.{type_}"
         self.call(type_, name, (type_, self.number(type_)), (type_, self.number(type_)))
 
-    def _one(self) -> None:
+    def _one(self):
         type_, base = self.integer(), self.draw.choice(ONE)
         if base == "bswap" and type_ == "i8":
             return
         more = [("i1", self.draw.choice(["true", "false"]))] if base in ONE[:3] else []
         self.call(type_, f"llvm.{base}.{type_}", (type_, self.number(type_)), *more)
 
-    def _funnel(self) -> None:
+    def _funnel(self):
         type_ = self.integer()
         given = [(type_, self.number(type_)) for _ in range(3)]
         self.call(type_, f"llvm.fsh{self.draw.choice('lr')}.{type_}", *given)
 
-    def _resized(self) -> None:
+    def _resized(self):
         source, target = self.integer(), self.draw.choice(INTEGERS)
         if int(source[1:]) == int(target[1:]):
             return
         opcodes = ["zext", "sext"] if int(source[1:]) < int(target[1:]) else ["trunc"]
         self.new(target, f"{self.draw.choice(opcodes)} {source} {self.number(source)} to {target}")
 
-    def _select(self) -> None:
+    def _select(self):
         if "i1" not in self.values:
             return
         type_ = self.draw.choice([one for one in self.values if one != "i1"])
         one, other = self.number(type_), self.number(type_)
         self.new(type_, f"select i1 {self.number('i1')}, {type_} {one}, {type_} {other}")
 
-    def _float(self) -> None:
+    def _float(self):
         type_ = self.floating()
         opcode = self.draw.choice(["fadd", "fsub", "fmul", "fdiv"])
         self.new(type_, f"{opcode} {type_} {self.number(type_)}, {self.number(type_)}")
 
-    def _whole(self) -> None:
+    def _whole(self):
         type_ = self.floating()
         base = self.draw.choice([*WHOLE, "copysign", "fneg"])
         if base == "fneg":
@@ -194,12 +194,12 @@ class Program:
         given = [(type_, self.number(type_)) for _ in range(2 if base == "copysign" else 1)]
         self.call(type_, f"llvm.{base}.{SUFFIX[type_]}", *given)
 
-    def _to_float(self) -> None:
+    def _to_float(self):
         source, target = self.integer(), self.draw.choice(FLOATS)
         opcode = self.draw.choice(["sitofp", "uitofp"])
         self.new(target, f"{opcode} {source} {self.number(source)} to {target}")
 
-    def _to_integer(self) -> None:
+    def _to_integer(self):
         source, target = self.floating(), self.draw.choice(INTEGERS)
         opcode = self.draw.choice(["fptosi", "fptoui"])
         if self.draw.random() < 0.5:
@@ -208,29 +208,29 @@ class Program:
         else:
             self.new(target, f"{opcode} {source} {self.number(source)} to {target}")
 
-    def _other_float(self) -> None:
+    def _other_float(self):
         source, target = self.floating(), self.draw.choice(FLOATS)
         if source != target:
             opcode = "fpext" if FLOATS.index(source) < FLOATS.index(target) else "fptrunc"
             self.new(target, f"{opcode} {source} {self.number(source)} to {target}")
 
-    def _float_compared(self) -> None:
+    def _float_compared(self):
         type_ = self.floating()
         relation = self.draw.choice(FLOAT_COMPARED)
         self.new("i1", f"fcmp {relation} {type_} {self.number(type_)}, {self.number(type_)}")
 
-    def _bits(self) -> None:
+    def _bits(self):
         pair = self.draw.choice([("i16", "half"), ("i32", "float"), ("i64", "double")])
         source, target = pair if self.draw.random() < 0.5 else pair[::-1]
         self.new(target, f"bitcast {source} {self.number(source)} to {target}")
 
-    def _class(self) -> None:
+    def _class(self):
         type_, mask = self.floating(), str(self.draw.getrandbits(10))
         self.call(
             "i1", f"llvm.is.fpclass.{SUFFIX[type_]}", (type_, self.number(type_)), ("i32", mask)
         )
 
-    def _table(self) -> None:
+    def _table(self):
         type_ = self.integer()
         low = self.new(type_, f"and {type_} {self.number(type_)}, 7")
         at = low if type_ == "i64" else self.new("i64", f"zext {type_} {low} to i64")
@@ -240,7 +240,7 @@ class Program:
         )
         self.new("i16", f"load i16, ptr {place}")
 
-    def finish(self) -> str:
+    def finish(self):
         """Return the module: the result depends on all last values."""
         bits = int(self.target[1:])
         found = "0"
@@ -262,7 +262,7 @@ class Program:
         ])  # fmt: skip
 
 
-def program(seed: int) -> tuple[str, str, str]:
+def program(seed):
     """Return a module with a function f, and the types of its number and result."""
     draw = random.Random(seed)
     source = draw.choice([*INTEGERS, *FLOATS])

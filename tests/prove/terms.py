@@ -1,6 +1,5 @@
 """Evaluate terms of an SMT solver on many inputs, with numpy."""
 
-from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,14 +9,14 @@ Array = Any
 _FLOATS = {(5, 11): np.float16, (8, 24): np.float32, (11, 53): np.float64}
 
 
-def unsigned(width: int) -> Any:
+def unsigned(width):
     return {8: np.uint8, 16: np.uint16, 32: np.uint32, 64: np.uint64}[width]
 
 
 class Terms:
     """Values of terms, given those of variables. `nan` marks inputs with a NaN of any bits."""
 
-    def __init__(self, known: dict[str, Array], facts: Sequence[Any], count: int) -> None:
+    def __init__(self, known, facts, count):
         self.known, self.count, self.memo = known, count, dict[int, Array]()
         self.nan = np.zeros(count, bool)
         self.defined = {}
@@ -25,7 +24,7 @@ class Terms:
             if fact.decl().kind() in (z3.Z3_OP_EQ, z3.Z3_OP_FPA_EQ):
                 self.defined[fact.arg(0).arg(0).decl().name()] = fact.arg(1)
 
-    def of(self, term: Any) -> Array:
+    def of(self, term):
         todo = [term]
         while todo:
             one = todo[-1]
@@ -42,7 +41,7 @@ class Terms:
             self.memo[one.get_id()] = self._of(one, name)
         return self.memo[term.get_id()]
 
-    def _of(self, one: Any, name: str) -> Array:
+    def _of(self, one, name):
         if name in self.known:
             return self.known[name]
         if name in self.defined:
@@ -54,17 +53,17 @@ class Terms:
         with np.errstate(all="ignore"):
             return _OPERATIONS[kind](self, one, *given)
 
-    def full(self, value: Any) -> Array:
+    def full(self, value):
         return np.full(self.count, value, object)
 
 
-def _signed(term: Any, x: Array) -> Array:
+def _signed(term, x):
     size = term.size()
     return np.where(x >= 1 << size - 1, x - (1 << size), x)
 
 
-def _masked(made: Callable[..., Array]) -> Callable[..., Array]:
-    def of(terms: Terms, one: Any, *given: Array) -> Array:
+def _masked(made):
+    def of(terms, one, *given):
         found = given[0]
         for other in given[1:]:
             found = made(found, other)
@@ -73,8 +72,8 @@ def _masked(made: Callable[..., Array]) -> Callable[..., Array]:
     return of
 
 
-def _shift(left: bool, signed: bool = False) -> Callable[..., Array]:
-    def of(terms: Terms, one: Any, x: Array, by: Array) -> Array:
+def _shift(left, signed=False):
+    def of(terms, one, x, by):
         size = one.size()
         count = np.minimum(by, size)
         if left:
@@ -85,23 +84,23 @@ def _shift(left: bool, signed: bool = False) -> Callable[..., Array]:
     return of
 
 
-def _compare(made: Callable[..., Array], signed: bool = False) -> Callable[..., Array]:
-    def of(terms: Terms, one: Any, *given: Array) -> Array:
+def _compare(made, signed=False):
+    def of(terms, one, *given):
         pair = [_signed(one.arg(i), x) if signed else x for i, x in enumerate(given)]
         return np.asarray(made(*pair), bool)
 
     return of
 
 
-def _float(kind: Any) -> Any:
+def _float(kind):
     return _FLOATS[kind.ebits(), kind.sbits()]
 
 
-def _mode(one: Any) -> int:
+def _mode(one):
     return int(one.arg(0).decl().kind())
 
 
-def _to_float(terms: Terms, one: Any, *given: Array) -> Array:
+def _to_float(terms, one, *given):
     made, source = _float(one.sort()), given[-1]
     last = one.arg(one.num_args() - 1)
     if one.num_args() == 1:  # bits
@@ -112,12 +111,12 @@ def _to_float(terms: Terms, one: Any, *given: Array) -> Array:
     return np.array([made(int(x)) if made is np.float64 else _rounded(made, int(x)) for x in value])
 
 
-def _to_float_unsigned(terms: Terms, one: Any, mode: Array, x: Array) -> Array:
+def _to_float_unsigned(terms, one, mode, x):
     made = _float(one.sort())
     return np.array([made(int(v)) if made is np.float64 else _rounded(made, int(v)) for v in x])
 
 
-def _rounded(made: Any, x: int) -> Any:
+def _rounded(made, x):
     """Round an integer once: floats of numpy go through float64."""
     size = abs(x).bit_length()
     keep = {np.float32: 24, np.float16: 11}[made] + 2
@@ -129,13 +128,13 @@ def _rounded(made: Any, x: int) -> Any:
         return made(float(x))
 
 
-def _to_integer(terms: Terms, one: Any, mode: Array, x: Array) -> Array:
+def _to_integer(terms, one, mode, x):
     size = one.size()
     found = [0 if np.isnan(v) or np.isinf(v) else int(v) & ((1 << size) - 1) for v in x]
     return np.array(found, object)
 
 
-def _integral(terms: Terms, one: Any, mode: Array, x: Array) -> Array:
+def _integral(terms, one, mode, x):
     away = np.copysign(np.floor(np.abs(x.astype(np.longdouble)) + 0.5), x).astype(x.dtype)
     return {
         z3.Z3_OP_FPA_RM_NEAREST_TIES_TO_EVEN: np.rint, z3.Z3_OP_FPA_RM_TOWARD_ZERO: np.trunc,
@@ -144,24 +143,24 @@ def _integral(terms: Terms, one: Any, mode: Array, x: Array) -> Array:
     }[_mode(one)](x)  # fmt: skip
 
 
-def _arithmetic(made: Callable[..., Array]) -> Callable[..., Array]:
+def _arithmetic(made):
     return lambda terms, one, mode, *given: made(*given)
 
 
-def _constant(terms: Terms, one: Any) -> Array:
+def _constant(terms, one):
     return terms.full(one.as_long())
 
 
-def _float_constant(value: Any) -> Callable[..., Array]:
+def _float_constant(value):
     return lambda terms, one: np.full(terms.count, value, _float(one.sort()))
 
 
-def _choice(terms: Terms, one: Any, on: Array, a: Array, b: Array) -> Array:
+def _choice(terms, one, on, a, b):
     return np.where(on, a, b)
 
 
-def _division(signed: bool, rest: bool) -> Callable[..., Array]:
-    def of(terms: Terms, one: Any, a: Array, b: Array) -> Array:
+def _division(signed, rest):
+    def of(terms, one, a, b):
         size = one.size()
         pairs = zip(_signed(one, a) if signed else a, _signed(one, b) if signed else b, strict=True)
         found = []
@@ -173,20 +172,20 @@ def _division(signed: bool, rest: bool) -> Callable[..., Array]:
     return of
 
 
-def _extract(terms: Terms, one: Any, x: Array) -> Array:
+def _extract(terms, one, x):
     high, low = one.params()
     return np.asarray((x >> low) & ((1 << high - low + 1) - 1), object)
 
 
-def _concat(terms: Terms, one: Any, *given: Array) -> Array:
+def _concat(terms, one, *given):
     found = given[0]
     for child, x in zip(one.children()[1:], given[1:], strict=True):
         found = found << child.size() | x
     return np.asarray(found, object)
 
 
-def _extended(signed: bool) -> Callable[..., Array]:
-    def of(terms: Terms, one: Any, x: Array) -> Array:
+def _extended(signed):
+    def of(terms, one, x):
         return np.asarray(
             (_signed(one.arg(0), x) if signed else x) & ((1 << one.size()) - 1), object
         )
@@ -194,11 +193,11 @@ def _extended(signed: bool) -> Callable[..., Array]:
     return of
 
 
-def _small(x: Array) -> Array:
+def _small(x):
     return np.abs(x) < np.finfo(x.dtype).tiny
 
 
-_OPERATIONS: dict[int, Callable[..., Array]] = {
+_OPERATIONS = {
     z3.Z3_OP_TRUE: lambda terms, one: np.ones(terms.count, bool),
     z3.Z3_OP_FALSE: lambda terms, one: np.zeros(terms.count, bool),
     z3.Z3_OP_AND: lambda terms, one, *given: np.logical_and.reduce(given),
@@ -280,6 +279,6 @@ _OPERATIONS: dict[int, Callable[..., Array]] = {
 }  # fmt: skip
 
 
-def _number(one: Any) -> Any:
+def _number(one):
     made = _float(one.sort())
     return made(float(z3.simplify(z3.fpToReal(one)).as_fraction()))

@@ -1,8 +1,6 @@
 """Right kernels are proved, mutants are refuted or right, and every refutation holds when run."""
 
 from collections import Counter
-from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,9 +12,8 @@ from convcheck.backends.compiled import Compiled
 from convcheck.backends.protocol import Outputs
 from convcheck.judge.answers import ANSWERED, Answers
 from convcheck.judge.calls import judge
-from convcheck.prove.prove import Proof, prove
+from convcheck.prove.prove import prove
 from convcheck.rules.find import find_case
-from convcheck.rules.model import Case
 from convcheck.semantics.evaluate import evaluate
 from convcheck.vectors.corpus import open_corpus
 from convcheck.vectors.generate import form_decision
@@ -33,15 +30,15 @@ BOUNDARY = open_corpus(CATALOG, "boundary", 0, KERNELS.parent)
 FORM = form_decision(CATALOG.specs["onnx.Cast-21"])
 
 
-def case_of(name: str) -> Case:
+def case_of(name):
     return find_case(CATALOG, f"onnx.Cast-21/{name}", None, None, ())
 
 
-def proved(case: Case, backend: Compiled) -> Proof:
+def proved(case, backend):
     return prove(CATALOG.specs[case.spec], case, backend.kernel, 60.0)
 
 
-def is_wrong(case: Case, backend: Compiled, inputs: Sequence[int]) -> bool:
+def is_wrong(case, backend, inputs):
     """Run a kernel on codes, and judge its answers."""
     codes = np.array(inputs, case.inputs[0].format.storage)
     found = backend.answer(case, [codes])
@@ -52,12 +49,12 @@ def is_wrong(case: Case, backend: Compiled, inputs: Sequence[int]) -> bool:
     return judge(vectors, answers).verdict == "fail"
 
 
-def many(case: Case) -> list[int]:
+def many(case):
     """Return the boundary inputs of a case, and random codes."""
     vectors = BOUNDARY.vectors(case)
     assert isinstance(vectors, VectorSet)
     draw = np.random.default_rng(0)
-    known: list[int] = vectors.inputs[0].tolist()
+    known = vectors.inputs[0].tolist()
     return (
         known
         + draw.integers(
@@ -67,14 +64,14 @@ def many(case: Case) -> list[int]:
 
 
 @pytest.mark.parametrize("where", RIGHT)
-def test_a_right_kernel_is_proved(where: str) -> None:
+def test_a_right_kernel_is_proved(where):
     backend = Compiled(f"{KERNELS.parent / where}", catalog=CATALOG)
     found = proved(case_of(RIGHT[where]), backend)
     assert (found.verdict, found.why) == ("proved", "")
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_mutants_are_decided(tmp_path: Path, name: str) -> None:
+def test_mutants_are_decided(tmp_path, name):
     verdicts = Counter[str]()
     for number, (function, change, text) in enumerate(mutants(1, 6)):
         if function != name:
@@ -94,7 +91,7 @@ def test_mutants_are_decided(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name, case in CASES.items() if "32-to" in case])
-def test_harmless_mutants_are_right_for_all_inputs(tmp_path: Path, name: str) -> None:
+def test_harmless_mutants_are_right_for_all_inputs(tmp_path, name):
     for number, (function, change, text) in enumerate(mutants(1, 6)):
         if function == name:
             file = tmp_path / f"{number}.c"

@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-from pathlib import Path
 from xml.etree import ElementTree
 
 import jsonschema
@@ -36,13 +35,13 @@ WRONG = [
 MORE = [("f32_to_bf16_away", "ties-away"), ("f32_to_bf16_cut_nan", "cuts-nan")]
 
 
-def mapped(folder: Path, rows: dict[str, str]) -> Path:
+def mapped(folder, rows):
     file = folder / "map.toml"
     file.write_text("".join(f'"onnx.Cast-21/{case}" = "{where}"\n' for case, where in rows.items()))
     return file
 
 
-def test_mistakes_of_runtimes_are_refuted_with_their_cause(tmp_path: Path) -> None:
+def test_mistakes_of_runtimes_are_refuted_with_their_cause(tmp_path):
     rows = {case: f"{FOLDER}/wrong.c:{name}" for case, name, _ in WRONG}
     done = convcheck("prove", "--map", mapped(tmp_path, rows), "-o", "p.json", "-o", "p.xml",
                      "-o", "p.jsonl", cwd=tmp_path)  # fmt: skip
@@ -61,7 +60,7 @@ def test_mistakes_of_runtimes_are_refuted_with_their_cause(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(("name", "cause"), MORE)
-def test_a_refutation_has_its_input(name: str, cause: str) -> None:
+def test_a_refutation_has_its_input(name, cause):
     done = convcheck("prove", CASE, f"{FOLDER}/wrong.c:{name}")
     assert done.returncode == 1
     assert "REFUTED   0x" in done.stdout
@@ -69,7 +68,7 @@ def test_a_refutation_has_its_input(name: str, cause: str) -> None:
     assert f"({cause})" in " ".join(done.stdout.split())
 
 
-def test_one_function_is_proved_for_several_cases() -> None:
+def test_one_function_is_proved_for_several_cases():
     done = convcheck("prove", "onnx.Cast-2[13]/float32-to-float8e5m2/saturate=[01]",
                      f"{FOLDER}/right.c:f32_to_e5m2")  # fmt: skip
     assert done.returncode == 0, done.stdout
@@ -86,24 +85,21 @@ int64_t clamped(int32_t x) { return x > 127 ? 127 : x < -128 ? -128 : x; }
 """
 
 
-@pytest.mark.parametrize(
-    ("name", "types", "verdict"),
-    [
-        ("through", "float64-to-float32-to-float64", "proved"),
-        ("itself", "float64-to-float32-to-float64", "refuted"),
-        ("low", "int32-to-int8-to-int64", "proved"),
-        ("low", "int32-to-int8-to-int16-to-int64", "proved"),
-        ("clamped", "int32-to-int8-to-int64", "refuted"),
-    ],
-)
-def test_a_chain_of_casts_is_decided(tmp_path: Path, name: str, types: str, verdict: str) -> None:
+@pytest.mark.parametrize(("name", "types", "verdict"), [
+    ("through", "float64-to-float32-to-float64", "proved"),
+    ("itself", "float64-to-float32-to-float64", "refuted"),
+    ("low", "int32-to-int8-to-int64", "proved"),
+    ("low", "int32-to-int8-to-int16-to-int64", "proved"),
+    ("clamped", "int32-to-int8-to-int64", "refuted"),
+])  # fmt: skip
+def test_a_chain_of_casts_is_decided(tmp_path, name, types, verdict):
     (tmp_path / "k.c").write_text(CHAINS)
     done = convcheck("prove", f"onnx.Cast-21/{types}", "k.c:" + name, cwd=tmp_path)
     assert done.returncode == int(verdict == "refuted"), done.stderr
     assert verdict.upper() in done.stdout
 
 
-def test_a_kernel_that_rounds_twice_is_the_chain_but_not_the_cast() -> None:
+def test_a_kernel_that_rounds_twice_is_the_chain_but_not_the_cast():
     where = f"{FOLDER}/wrong.c:f64_to_bf16_twice"
     chain, cast = "float64-to-float32-to-bfloat16", "float64-to-bfloat16"
     assert convcheck("prove", f"onnx.Cast-21/{chain}", where).returncode == 0
@@ -116,9 +112,7 @@ uint32_t f(uint8_t x) { return x < 200 || x > 222 ? x : x << (x - 159); }
 """
 
 
-def test_an_answer_that_c_leaves_undefined_is_refuted_if_the_machine_is_wrong(
-    tmp_path: Path,
-) -> None:
+def test_an_answer_that_c_leaves_undefined_is_refuted_if_the_machine_is_wrong(tmp_path):
     (tmp_path / "k.c").write_text(SHIFTED)
     done = convcheck("prove", "onnx.Cast-21/uint8-to-uint32", "k.c:f", cwd=tmp_path)
     assert (done.returncode, "undefined in C" in done.stdout) == (1, True), done.stdout
@@ -185,54 +179,46 @@ int64_t wider(int32_t x) { return x; }
 """
 
 
-@pytest.mark.parametrize(
-    ("case", "name", "code", "said"),
-    [
-        ("uint32-to-bfloat16", "by_steps", 0, "PROVED"),
-        ("uint8-to-uint8", "shifted", 3, "takes another element"),
-        ("uint8-to-uint8", "moved", 3, "takes another element"),
-        ("uint8-to-uint8", "last", 3, "loop"),
-        ("uint8-to-uint8", "fewer", 3, "loop"),
-        ("uint8-to-uint8", "skips", 3, "short arrays are left out"),
-        ("uint8-to-uint8", "ends", 3, "may end before the last element"),
-        ("uint8-to-uint8", "some", 3, "it gives no result for 0x7"),
-        ("uint8-to-uint8", "sums", 3, "carries more than its index"),
-        ("int32-to-uint8", "whole", 2, "parameter 'unused'"),
-        ("uint8-to-uint8", "elsewhere", 3, "the call of other"),
-        ("bool-to-uint16", "between", 3, "between two elements of a table"),
-        ("int32-to-int8", "wider", 3, "no number of 8 bits"),
-        ("int64-to-float32", "kept_float", 3, "its first parameter is no number of 64 bits"),
-        ("float64-to-float32", "kept_float", 1, "(loses-negative-zero)"),
-        ("int8-to-int8", "kept", 2, "which value has the parameter 'other'?"),
-        ("int32-to-uint8", "nothing", 2, "has no function 'nothing'"),
-    ],
-)
-def test_loops_and_what_is_not_modelled(
-    tmp_path: Path, case: str, name: str, code: int, said: str
-) -> None:
+@pytest.mark.parametrize(("case", "name", "code", "said"), [
+    ("uint32-to-bfloat16", "by_steps", 0, "PROVED"),
+    ("uint8-to-uint8", "shifted", 3, "takes another element"),
+    ("uint8-to-uint8", "moved", 3, "takes another element"),
+    ("uint8-to-uint8", "last", 3, "loop"),
+    ("uint8-to-uint8", "fewer", 3, "loop"),
+    ("uint8-to-uint8", "skips", 3, "short arrays are left out"),
+    ("uint8-to-uint8", "ends", 3, "may end before the last element"),
+    ("uint8-to-uint8", "some", 3, "it gives no result for 0x7"),
+    ("uint8-to-uint8", "sums", 3, "carries more than its index"),
+    ("int32-to-uint8", "whole", 2, "parameter 'unused'"),
+    ("uint8-to-uint8", "elsewhere", 3, "the call of other"),
+    ("bool-to-uint16", "between", 3, "between two elements of a table"),
+    ("int32-to-int8", "wider", 3, "no number of 8 bits"),
+    ("int64-to-float32", "kept_float", 3, "its first parameter is no number of 64 bits"),
+    ("float64-to-float32", "kept_float", 1, "(loses-negative-zero)"),
+    ("int8-to-int8", "kept", 2, "which value has the parameter 'other'?"),
+    ("int32-to-uint8", "nothing", 2, "has no function 'nothing'"),
+])  # fmt: skip
+def test_loops_and_what_is_not_modelled(tmp_path, case, name, code, said):
     (tmp_path / "k.c").write_text(LOOPS)
     done = convcheck("prove", f"onnx.Cast-21/{case}", f"k.c:{name}", cwd=tmp_path)
     assert done.returncode == code, done.stdout + done.stderr
     assert said in " ".join((done.stdout + done.stderr).split())
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        ([], "which CASE and which FILE:NAME?"),
-        ([CASE, "k.c"], "no file"),
-        ([CASE, "missing.c:f"], "no file 'missing.c'"),
-        ([CASE, "bad.c:f"], "clang:"),
-        ([CASE, "bad.ll:f"], "is no LLVM IR"),
-        ([CASE, "k.txt:f"], "is no .c, .cpp, .ll or .bc"),
-        ([CASE, "k.c:f", "--map", "map.toml"], "--map names cases and functions"),
-        (["--map", "bad.toml"], "is not TOML"),
-        (["--map", "numbers.toml"], "is no FILE:NAME"),
-        (["onnx.Cast-99/float32-to-int8", "k.c:f"], "onnx.Cast-99"),
-        ([CASE, "k.c:f", "--cflags", "-nonsense"], "clang:"),
-    ],
-)
-def test_bad_input_is_refused(tmp_path: Path, words: list[str], said: str) -> None:
+@pytest.mark.parametrize(("words", "said"), [
+    ([], "which CASE and which FILE:NAME?"),
+    ([CASE, "k.c"], "no file"),
+    ([CASE, "missing.c:f"], "no file 'missing.c'"),
+    ([CASE, "bad.c:f"], "clang:"),
+    ([CASE, "bad.ll:f"], "is no LLVM IR"),
+    ([CASE, "k.txt:f"], "is no .c, .cpp, .ll or .bc"),
+    ([CASE, "k.c:f", "--map", "map.toml"], "--map names cases and functions"),
+    (["--map", "bad.toml"], "is not TOML"),
+    (["--map", "numbers.toml"], "is no FILE:NAME"),
+    (["onnx.Cast-99/float32-to-int8", "k.c:f"], "onnx.Cast-99"),
+    ([CASE, "k.c:f", "--cflags", "-nonsense"], "clang:"),
+])  # fmt: skip
+def test_bad_input_is_refused(tmp_path, words, said):
     texts = {"k.c": "int f(float x) { return 0; }", "k.txt": "", "bad.c": "int f( {",
              "bad.ll": "define nonsense", "map.toml": "", "bad.toml": "=",
              "numbers.toml": '"a" = 1'}  # fmt: skip
@@ -257,15 +243,12 @@ int8_t multiplies(float x, float y_scale, int8_t y_zero_point) {
 """
 
 
-@pytest.mark.parametrize(
-    ("name", "scale", "code"),
-    [
-        ("divides", "0.0078125/y_zero_point=0", 0),
-        ("multiplies", "5.224/y_zero_point=0", 1),
-        pytest.param("divides", "5.224/y_zero_point=0", 0, marks=pytest.mark.slow),
-    ],
-)
-def test_quantization_by_a_given_scale(tmp_path: Path, name: str, scale: str, code: int) -> None:
+@pytest.mark.parametrize(("name", "scale", "code"), [
+    ("divides", "0.0078125/y_zero_point=0", 0),
+    ("multiplies", "5.224/y_zero_point=0", 1),
+    pytest.param("divides", "5.224/y_zero_point=0", 0, marks=pytest.mark.slow),
+])  # fmt: skip
+def test_quantization_by_a_given_scale(tmp_path, name, scale, code):
     (tmp_path / "k.c").write_text(QUANTIZED)
     case = f"onnx.QuantizeLinear-21/float32-float32-int8/tensor/y_scale={scale}"
     done = convcheck("prove", case, f"k.c:{name}", "-o", "p.json", cwd=tmp_path)
@@ -275,14 +258,14 @@ def test_quantization_by_a_given_scale(tmp_path: Path, name: str, scale: str, co
     assert ("(quotient-by-reciprocal)" in found["cause"]) == bool(code)
 
 
-def test_a_missing_compiler_is_exit_code_4(tmp_path: Path) -> None:
+def test_a_missing_compiler_is_exit_code_4(tmp_path):
     (tmp_path / "k.c").write_text("float f(float x) { return x; }")
     done = convcheck("prove", CASE, "k.c:f", cwd=tmp_path, PATH=str(tmp_path))
     assert done.returncode == 4
     assert "no clang" in done.stderr
 
 
-def test_a_marked_test_fails_unless_the_function_is_proved(tmp_path: Path) -> None:
+def test_a_marked_test_fails_unless_the_function_is_proved(tmp_path):
     lines = [
         f"@pytest.mark.convcheck_prove('{CASE}', '{FOLDER}/{where}')\ndef test_{i}(): pass"
         for i, where in enumerate(("right.c:f32_to_bf16", "wrong.c:f32_to_bf16_away"))
@@ -296,7 +279,7 @@ def test_a_marked_test_fails_unless_the_function_is_proved(tmp_path: Path) -> No
     assert "ties-away" in done.stdout
 
 
-def test_the_example_program_is_proved_by_both_solvers(tmp_path: Path) -> None:
+def test_the_example_program_is_proved_by_both_solvers(tmp_path):
     example = ROOT / "examples" / "cast.c"
     case, where = "onnx.Cast-21/float32-to-float8e4m3fn/saturate=[01]", f"{example}:float8e4m3fn"
     done = convcheck("prove", case, where, "--cflags", "-Dstatic=", "--solver", "both",
@@ -306,7 +289,7 @@ def test_the_example_program_is_proved_by_both_solvers(tmp_path: Path) -> None:
     assert solvers.keys() == {"z3-solver", "bitwuzla"}
 
 
-def test_what_llvm_leaves_open_is_undecided(tmp_path: Path) -> None:
+def test_what_llvm_leaves_open_is_undecided(tmp_path):
     """The larger of two zeros may be either."""
     (tmp_path / "k.ll").write_text(
         'target triple = "aarch64-unknown-linux-gnu"\n'
@@ -321,7 +304,7 @@ def test_what_llvm_leaves_open_is_undecided(tmp_path: Path) -> None:
     assert (done.returncode, "LLVM allows several results" in said) in ((3, True), (1, False))
 
 
-def test_llvm_ir_is_read_as_it_is(tmp_path: Path) -> None:
+def test_llvm_ir_is_read_as_it_is(tmp_path):
     (tmp_path / "k.ll").write_text(
         "define i8 @f(i32 %x) {\n  %y = trunc i32 %x to i8\n  ret i8 %y\n}\n"
     )

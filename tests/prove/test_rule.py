@@ -14,22 +14,21 @@ from convcheck.plan.select import select
 from convcheck.plan.selection import Selection
 from convcheck.prove.ir import UndecidedError
 from convcheck.prove.prove import changes
-from convcheck.prove.rule import Rule, rules_of
+from convcheck.prove.rule import rules_of
 from convcheck.rules.find import find_case
-from convcheck.rules.model import Case
 from convcheck.semantics.expected import PATTERNS
 from convcheck.vectors.model import VectorSet
 
 INPUTS = 6
 
 
-def is_right(rule: Rule, x: int, y: int) -> bool:
+def is_right(rule, x, y):
     sizes = (8 * fmt.storage.itemsize for fmt in (rule.first.source, rule.target))
     one, other = (z3.BitVecVal(code, size) for code, size in zip((x, y), sizes, strict=True))
     return z3.is_true(z3.simplify(rule.holds(one, other)))
 
 
-def vectors_of(case: Case) -> VectorSet:
+def vectors_of(case):
     """Return the edge inputs of a case, or those where the rules of a chain change."""
     spec = CATALOG.specs[case.spec]
     if case.hops:
@@ -39,7 +38,7 @@ def vectors_of(case: Case) -> VectorSet:
     return vectors
 
 
-def is_kept(case: Case, draw: random.Random) -> bool:
+def is_kept(case, draw):
     """Return whether the rules of a case hold for some of its inputs, and no others do."""
     vectors = vectors_of(case)
     inputs, each = vectors.inputs[0], vectors.expected.readings
@@ -57,7 +56,7 @@ def is_kept(case: Case, draw: random.Random) -> bool:
 
 
 @pytest.mark.parametrize("spec", ["onnx.Cast-28", "openvino.Convert-1", "pypto.cast-9.2"])
-def test_rules_agree_with_the_evaluator(spec: str) -> None:
+def test_rules_agree_with_the_evaluator(spec):
     draw = random.Random(1)
     cases = [case for case in select(CATALOG, Selection((spec,))) if len(case.inputs) == 1]
     asked = 0
@@ -71,14 +70,14 @@ def test_rules_agree_with_the_evaluator(spec: str) -> None:
 
 
 @pytest.mark.parametrize("spec", ["onnx.Cast-28", "openvino.Convert-1", "pypto.cast-9.2"])
-def test_rules_of_chains_agree_with_the_evaluator(spec: str) -> None:
+def test_rules_of_chains_agree_with_the_evaluator(spec):
     draw = random.Random(2)
     casts = CompiledCasts(CATALOG, CATALOG.specs[spec])
     for types in draw.sample(triples(casts.spec), 15):
         assert is_kept(chain_case(casts, types), draw), types
 
 
-def test_a_chain_reads_a_row_alike_in_all_casts() -> None:
+def test_a_chain_reads_a_row_alike_in_all_casts():
     casts = CompiledCasts(CATALOG, CATALOG.specs["onnx.Cast-21"])
     case = chain_case(casts, ["float32", "uint8", "uint4"])
     assert {rule.name for rule in rules_of(casts.spec, case)} == {""}
@@ -90,7 +89,7 @@ def test_a_chain_reads_a_row_alike_in_all_casts() -> None:
     assert is_right(rules["toward-zero"], x, 1)
 
 
-def test_readings_have_their_names() -> None:
+def test_readings_have_their_names():
     case = find_case(CATALOG, "onnx.Cast-21/float32-to-uint4", None, None, ())
     rules = {rule.name: rule for rule in rules_of(CATALOG.specs[case.spec], case)}
     assert set(rules) == {"nearest-even", "toward-zero"}
@@ -101,7 +100,7 @@ def test_readings_have_their_names() -> None:
 
 
 @pytest.mark.parametrize("mode", ["toward-zero", "nearest-away"])
-def test_another_rounding_mode_shows(mode: str) -> None:
+def test_another_rounding_mode_shows(mode):
     case = find_case(CATALOG, "onnx.Cast-28/float32-to-bfloat16", None, None, ())
     [rule] = rules_of(CATALOG.specs[case.spec], case)
     parts = tuple(replace(part, mode=mode) if part.compute else part for part in rule.parts)
