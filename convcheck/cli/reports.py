@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple
 from datetime import date
 from functools import partial
+from importlib import import_module
 
 from convcheck.cli.options import Reports, catalog, refuse_given, source_date
 from convcheck.cli.outputs import GITHUB, check_outputs, named, path_of, show, tracked
 from convcheck.documents.decode import read, read_each
-from convcheck.documents.encode import text_of_several
+from convcheck.documents.encode import text, text_of_several
 from convcheck.errors import UsageError
 from convcheck.files import write_text
 from convcheck.gate.baseline import (
@@ -30,19 +31,19 @@ from convcheck.plan.runner import Turn
 from convcheck.plan.select import excerpt_of, of_cause, of_finding
 from convcheck.plan.selection import Selection
 from convcheck.records import grouped, replace
+from convcheck.report import FORMATS, LOG
 from convcheck.report.blocks import Block
 from convcheck.report.document import Document, environment
 from convcheck.report.draw import terminal
 from convcheck.report.draw.github import annotation_lines
 from convcheck.report.draw.side_by_side import Side, side_by_side_page
 from convcheck.report.draw.survey import survey_page
-from convcheck.report.formats import FORMATS, LOG
 from convcheck.report.matrix import short_names
 from convcheck.rules.cases import cases
 from convcheck.rules.load import Catalog, data_dir
 from convcheck.rules.model import Level
 from convcheck.rules.types import Types
-from convcheck.streams import plural, say
+from convcheck.streams import no_commands, plural, say
 from convcheck.survey.view import Survey
 from convcheck.vectors.corpus import open_corpus
 
@@ -87,10 +88,18 @@ def write_reports(
         lines = annotation_lines(made) if path_of(reports.files, GITHUB) is not None else []
         return "".join(f"{line}\n" for line in lines)
 
-    texts = ((path, partial(FORMATS[form].draw, result, made, command))
+    texts = ((path, partial(drawn, form, result, made, command))
              for form, path, _ in reports.files if form != GITHUB)  # fmt: skip
     show(page, *texts, commands=annotations)
     return _exit_code(result)
+
+
+def drawn(form: str, result: RunResult, document: Document, command: str) -> str:
+    """Return the text of a report, safe in CI logs. `command` is '' if unknown."""
+    if form == LOG:
+        return text(result)
+    # only what is used is imported
+    return no_commands(str(import_module(FORMATS[form]).render(document, command)))
 
 
 def _exit_code(result: RunResult) -> int:

@@ -3,13 +3,17 @@
 from collections.abc import Sequence
 from typing import Any, Final, Literal
 
+from msgspec import field
+
 from convcheck import __version__
 from convcheck.chains.cast import Results
 from convcheck.chains.compare import Proof
 from convcheck.chains.judgement import ChainJudgement, ChainTable, ChainVerdict, ReadAs, Telling
 from convcheck.chains.type_chain import TypeChain, rules_digest
-from convcheck.documents.report import json_text
+from convcheck.documents.report import Named, Pairs, derived, json_text
+from convcheck.judge.result import BackendInfo
 from convcheck.judge.words import code_text, value
+from convcheck.plan.chains import ChainOfBackend
 from convcheck.records import Count, Record
 from convcheck.rules.model import DType, Spec
 from convcheck.semantics.expected import EXACT, PATTERNS
@@ -184,3 +188,57 @@ def _code(dtype: DType, code: int) -> ResultJson:
     return ResultJson(
         type=dtype.name, result=code_text(dtype.format, code), value=value(dtype.format, code)
     )
+
+
+class GraphJson(Record, frozen=True, kw_only=True):
+    """The result of a chain under one setting."""
+
+    #: The way of building the graph, and backend options.
+    setting: Pairs
+    #: `cast by cast`, the removed or added casts, or '' if no such change explains the answers.
+    made: str
+    #: Whether the backend documents this change.
+    allowed: bool
+    #: How many inputs have these answers.
+    count: Count
+    #: How many inputs were judged: inputs for which each cast alone is right.
+    of: Count
+    #: Why there are no answers.
+    message: str = ""
+
+
+class ChainGraphsJson(Record, frozen=True, kw_only=True):
+    """The results of a chain."""
+
+    #: From source to destination.
+    types: tuple[Named, ...]
+    #: Why the chain cannot be judged, for example since a cast alone is wrong; empty if it can.
+    untold: tuple[str, ...]
+    #: One per setting.
+    answers: tuple[GraphJson, ...] = field(name="graphs")
+
+
+class GraphsJson(Record, frozen=True, kw_only=True):
+    """How a backend runs chains."""
+
+    format: Literal["convcheck-graphs/1"]
+    convcheck: str
+    #: The spec with the rules.
+    spec: str
+    backend: str
+    version: str
+    #: Chains with an input that shows removed casts.
+    chains: tuple[ChainGraphsJson, ...]
+
+
+def graphs_text(spec: str, info: BackendInfo, found: Sequence[ChainOfBackend]) -> str:
+    """Return a backend's graphs as JSON text, a chain per line."""
+    made = GraphsJson(
+        format="convcheck-graphs/1",
+        convcheck=__version__,
+        spec=spec,
+        backend=info.name,
+        version=info.version,
+        chains=derived(tuple[ChainGraphsJson, ...], found),
+    )
+    return json_text(made, "chains")

@@ -6,9 +6,10 @@ import pytest
 from drawn import html_text
 from report_runs import RUNS
 
+from convcheck.cli.reports import drawn
 from convcheck.documents.encode import write
+from convcheck.report import FORMATS
 from convcheck.report.document import Document
-from convcheck.report.formats import FORMATS
 
 DRAWER = """
 def render(document, command=""):
@@ -16,8 +17,8 @@ def render(document, command=""):
     return "\\n".join(lines) + "\\n"
 """
 RUN = """
-from convcheck.report.formats import FORMATS, ReportFormat
-FORMATS["brief"] = ReportFormat("brief", "brief")
+from convcheck.report import FORMATS
+FORMATS["brief"] = "brief"
 from convcheck.__main__ import main
 main()
 """
@@ -41,5 +42,5 @@ def test_another_format_is_an_option_and_is_written(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", FORMATS)
 def test_every_format_draws(name: str) -> None:
     run = RUNS["failing"]()
-    drawn = FORMATS[name].draw(run, Document(run), "convcheck run")
-    assert "one ulp too small in magnitude" in (html_text(run) if name == "html" else drawn)
+    text = drawn(name, run, Document(run), "convcheck run")
+    assert "one ulp too small in magnitude" in (html_text(run) if name == "html" else text)

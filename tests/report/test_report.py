@@ -22,7 +22,7 @@ from convcheck.judge.result import Example, RunResult
 from convcheck.records import replace
 from convcheck.report import matrix
 from convcheck.report.document import Document
-from convcheck.report.draw import wrong_types
+from convcheck.report.draw import terminal
 from convcheck.rules.cases import cases
 from convcheck.rules.find import compact_names
 from convcheck.semantics.expected import PATTERNS
@@ -113,7 +113,7 @@ def test_promotions_show_the_wrong_cells() -> None:
 ])  # fmt: skip
 def test_wrong_cells_were_answered(name: str, wrong: int, cell: tuple[str, str, str]) -> None:
     result = promoted(name)
-    found = wrong_types.patterns(result.cases)
+    found = terminal.patterns(result.cases)
     cells = {cell for pattern in found for cell in pattern.cells}
     assert cell in cells
     assert not [one for one in cells if len(set(one[2].split("≠"))) == 1]
@@ -135,7 +135,7 @@ def test_every_wrong_cell_is_shown_if_asked_for() -> None:
     assert "more pattern" in short
     for hidden in ("more pattern", "more wrong cell", "more such"):
         assert hidden not in whole
-    found = wrong_types.patterns(result.cases)
+    found = terminal.patterns(result.cases)
     assert whole.count("≠") == 1 + sum(len(p.cells) for p in found)
 
 
@@ -163,14 +163,14 @@ def test_wrong_elements_of_a_promotion_by_one_row_are_one_failure() -> None:
 
 def test_settings_are_named_by_what_they_have_in_common() -> None:
     asked = [(layout, f"a={a}", "b=1") for layout in ("x", "y", "z") for a in (0, 1)]
-    names = wrong_types.names_of(asked[:4], asked)
+    names = terminal.names_of(asked[:4], asked)
     assert names == ["x|y"]
-    assert wrong_types.names_of(asked, asked) == ["in every setting asked"]
-    assert wrong_types.names_of(asked[::2], asked) == ["a=0"]
-    assert wrong_types.names_of([asked[0], asked[3]], asked) == ["x, a=0", "y, a=1"]
+    assert terminal.names_of(asked, asked) == ["in every setting asked"]
+    assert terminal.names_of(asked[::2], asked) == ["a=0"]
+    assert terminal.names_of([asked[0], asked[3]], asked) == ["x, a=0", "y, a=1"]
     few = [("x", "a=default", "b=1")]
-    assert wrong_types.names_of(asked[:2], [*asked, *asked, *few]) == ["x"]
-    assert wrong_types.names_of(few, [*asked, *asked, *few]) == ["x, a=default"]
+    assert terminal.names_of(asked[:2], [*asked, *asked, *few]) == ["x"]
+    assert terminal.names_of(few, [*asked, *asked, *few]) == ["x, a=default"]
 
 
 def test_the_command_of_a_call_is_copied_as_it_is() -> None:

@@ -11,9 +11,8 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from convcheck.report.blocks import Block
+from convcheck.report.draw import spec as spec_page
 from convcheck.report.draw.console import put
-from convcheck.report.spec_page import bodies
-from convcheck.report.spec_page import page as spec_page
 from convcheck.rules.body.formula import Formula
 from convcheck.rules.expression import parse_expression
 from convcheck.rules.model import Spec
@@ -82,7 +81,7 @@ def test_the_readings_of_a_formula_are_all_shown_once() -> None:
         for rule in formula.rules if isinstance(formula, Formula) else ():
             shown = [
                 (length, element)
-                for lengths, elements in bodies.products(rule.readings)
+                for lengths, elements in spec_page.products(rule.readings)
                 for length in lengths
                 for element in elements
             ]

@@ -6,9 +6,8 @@ from convcheck.judge.result import Problem
 from convcheck.report.blocks import cut
 from convcheck.report.causes import ToldCause
 from convcheck.report.document import Document
-from convcheck.report.draw.causes import cause_at_length
 from convcheck.report.draw.console import plain_lines
-from convcheck.report.draw.finding import finding_blocks
+from convcheck.report.draw.finding import cause_at_length, finding_blocks
 from convcheck.report.findings import Finding
 from convcheck.streams import no_commands, plural, visible
 

@@ -11,15 +11,15 @@ from html import escape
 from convcheck.judge.result import Problem
 from convcheck.report.blocks import Block, cut
 from convcheck.report.document import Document
-from convcheck.report.draw.causes import (
+from convcheck.report.draw.console import plain_lines
+from convcheck.report.draw.finding import (
     NOT_TRIED,
     cause_at_length,
     cause_per_line,
     causes_summary,
+    finding_blocks,
     unexplained_summary,
 )
-from convcheck.report.draw.console import plain_lines
-from convcheck.report.draw.finding import finding_blocks
 from convcheck.report.draw.matrix import matrix_blocks
 from convcheck.report.draw.terminal import counts_table, excused_blocks
 from convcheck.report.findings import Finding

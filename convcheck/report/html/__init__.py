@@ -17,7 +17,7 @@ from convcheck import __version__
 from convcheck.judge.result import RunResult
 from convcheck.judge.words import clean
 from convcheck.report.document import Document, environment
-from convcheck.report.draw.causes import NOT_TRIED, causes_summary, unexplained_summary
+from convcheck.report.draw.finding import NOT_TRIED, causes_summary, unexplained_summary
 from convcheck.report.html.data import data
 
 _SCRIPTS = (
