@@ -13,7 +13,7 @@ from convcheck.judge.result import RunResult
 from convcheck.report import html
 from convcheck.report.blocks import Block
 from convcheck.report.document import Document
-from convcheck.report.draw import github, markdown, terminal
+from convcheck.report.draw import markdown, terminal
 from convcheck.report.draw.console import put
 
 
@@ -49,4 +49,4 @@ def html_text(result: RunResult, command: str = "") -> str:
 
 
 def annotated(result: RunResult) -> list[str]:
-    return list(github.annotation_lines(Document(result)))
+    return list(markdown.annotation_lines(Document(result)))

@@ -15,8 +15,14 @@ from convcheck.chains.judgement import (
 from convcheck.chains.type_chain import CompiledCasts, latest, takes_chains
 from convcheck.cli.options import catalog
 from convcheck.cli.outputs import Output, check_outputs, named, progress, show, tracked
-from convcheck.documents.chain import chain_text, chains_text, graphs_text
-from convcheck.documents.chain_tables import chains_c, chains_csv, chains_python
+from convcheck.documents.chain import (
+    chain_text,
+    chains_c,
+    chains_csv,
+    chains_python,
+    chains_text,
+    graphs_text,
+)
 from convcheck.documents.decode import read_each
 from convcheck.documents.model import model_text
 from convcheck.errors import UsageError

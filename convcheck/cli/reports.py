@@ -19,23 +19,23 @@ from convcheck.gate.baseline import (
     Written,
     baseline,
     hold,
+    is_judged,
     read_known,
     released,
     updated,
 )
-from convcheck.gate.problems import is_judged
 from convcheck.judge.result import RunResult, Timing
 from convcheck.plan.diff import check_comparable
-from convcheck.plan.merge import merge_shards
 from convcheck.plan.runner import Turn
 from convcheck.plan.select import excerpt_of, of_cause, of_finding
 from convcheck.plan.selection import Selection
+from convcheck.plan.units import merge_shards
 from convcheck.records import grouped, replace
 from convcheck.report import FORMATS, LOG
 from convcheck.report.blocks import Block
 from convcheck.report.document import Document, environment
 from convcheck.report.draw import terminal
-from convcheck.report.draw.github import annotation_lines
+from convcheck.report.draw.markdown import annotation_lines
 from convcheck.report.draw.side_by_side import Side, side_by_side_page
 from convcheck.report.draw.survey import survey_page
 from convcheck.report.matrix import short_names

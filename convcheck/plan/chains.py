@@ -17,7 +17,6 @@ from convcheck.chains.asked import (
     ChainCorpus,
     chain_case,
     first_nodes,
-    pairs_of,
     takes_pairs,
     telling_codes,
 )
@@ -98,11 +97,6 @@ def asked_chain(casts: CompiledCasts, names: Sequence[str]) -> AskedChain | None
     """Return a chain, None if no undisputed input shows a dropped cast. Raises UsageError."""
     codes = telling_codes(casts, names)
     return AskedChain(chain_case(casts, names), codes) if len(codes) else None
-
-
-def asked_pairs(catalog: Catalog, spec: Spec, wanted: Callable[[Case], bool]) -> list[AskedChain]:
-    """Return wanted pairs of a node and its inverse."""
-    return [AskedChain(*pair) for pair in pairs_of(catalog, spec, wanted)]
 
 
 def corpus_of_chains(corpus: Corpus, asked: Iterable[AskedChain], address: str) -> ChainCorpus:

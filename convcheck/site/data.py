@@ -1,6 +1,7 @@
 """The data of a site: releases of runtimes, and their history.
 
-Reports are reduced as they are read, since dozens are in memory at once.
+Reports are reduced as they are read, since dozens are in memory at once. Names derive from reports,
+so that links stay valid.
 """
 
 import hashlib
@@ -16,7 +17,6 @@ from typing import Any
 from packaging.version import InvalidVersion, Version
 
 from convcheck.backends.process.backend import RUNTIMES
-from convcheck.backends.process.environment import SCHEME
 from convcheck.documents.decode import read_each
 from convcheck.errors import UsageError
 from convcheck.history.environments import Release
@@ -45,10 +45,8 @@ from convcheck.judge.result import (
 from convcheck.judge.words import clean
 from convcheck.records import replace
 from convcheck.report.counts import (
-    BELOW,
-    KNOWN,
+    FAILING,
     STATUSES,
-    WAIVED,
     Status,
     required_score,
     status_of,
@@ -61,7 +59,6 @@ from convcheck.streams import number, plural
 WHOLE = "as a whole"
 _NUMBER = re.compile(r"v?\d+(\.\w+)*([+-]\S+)?")
 _FAITHFUL = re.compile(r"[a-z0-9]+([.-][a-z0-9]+)*")
-_INSIDE = re.compile(rf":((?:{'|'.join(RUNTIMES)})(?::[^:]*)?)$")  # the runtime in env:PATH:RUNTIME
 _LONGEST = 60  # characters of a part of a file name
 
 
@@ -87,7 +84,7 @@ def run_name(backend: BackendInfo) -> RunName:
     if at is None:
         return RunName(clean(backend.name), " ".join(words))
     said = " ".join((*words[:at], *words[at + 1 :])) or clean(backend.name)
-    inside = _INSIDE.search(backend.name) if backend.name.startswith(f"{SCHEME}:") else None
+    inside = _ENVIRONMENT.match(backend.name)
     before, _, variant = (inside[1] if inside else backend.name).partition(":")
     variant = "" if before == "process" or "." in before else clean(variant)
     return RunName(f"{said}:{variant}" if variant else said, words[at])
@@ -450,7 +447,6 @@ def _asked(runs: Sequence[SiteRun]) -> Iterator[AskedRelease]:
 
 _WHOLE, _LEAST = 1000, 5  # a bar's length, and its shortest part's
 _HEATS = 5
-_FAILING = {*FAILURES, *(one.word for one in (KNOWN, BELOW, WAIVED))} - {"error"}
 _LETTER = 6.4  # pixels of a badge per letter
 
 
@@ -559,7 +555,7 @@ def badges(run: SiteRun, requirements: Mapping[str, Collection[str]]) -> Iterato
 def _badge(url: str, left: str, statuses: Mapping[Status, int]) -> Drawn:
     """Return a badge without a percentage, which would hide unsupported cases."""
     counts = {one.word: count for one, count in statuses.items()}
-    failing = sum(counts.get(word, 0) for word in _FAILING)
+    failing = sum(counts.get(word, 0) for word in FAILING - {"error"})
     unjudged = ("unsupported", "undefined", "error")
     judged = sum(counts.values()) - sum(counts.get(word, 0) for word in unjudged)
     lacking = counts.get("unsupported", 0)

@@ -14,7 +14,7 @@ from convcheck.report.document import Document
 from convcheck.report.draw.side_by_side import Side, side_by_side_page
 from convcheck.report.examples import CallInWords
 from convcheck.report.findings import Finding
-from convcheck.report.html.data import data
+from convcheck.report.html import data
 
 SEVERAL = [name for name in RUNS if name not in ("interrupted", "nothing")]
 # verdict, cases, judged, failing the run, asked, wrong, known, waived; cases by verdict

@@ -1,7 +1,7 @@
 from report_runs import ELSE, PARSE, answered, case, group, run
 
 from convcheck.report.document import Document
-from convcheck.report.html.data import data
+from convcheck.report.html import data
 
 
 def test_only_in_a_placement_is_said_where_another_was_asked_and_was_right() -> None:

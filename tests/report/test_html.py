@@ -34,7 +34,7 @@ from convcheck.numerics.order import code_at_index, index_of
 from convcheck.numerics.words import value_of
 from convcheck.records import replace
 from convcheck.report.document import Document
-from convcheck.report.html.data import (
+from convcheck.report.html import (
     ACROSS,
     axis,
     data,

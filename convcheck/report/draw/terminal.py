@@ -23,7 +23,7 @@ from convcheck.report.blocks import (
     styled,
     under,
 )
-from convcheck.report.counts import KNOWN, STATUSES, WAIVED
+from convcheck.report.counts import KNOWN, STYLES, WAIVED
 from convcheck.report.document import Document, groups_of
 from convcheck.report.draw.finding import (
     IN_FULL,
@@ -48,7 +48,6 @@ _VERDICTS = {
     "NOTHING JUDGED": "bold yellow",
 }
 _RULES: tuple[Verdict, ...] = ("tolerated", "undefined")
-_STYLES = {status.word: status.style for status in STATUSES}
 _LISTED = {"known": KNOWN.style, "waived": WAIVED.style}
 _READINGS = 2  # readings listed per rule
 _FEW = 3  # findings need no digest
@@ -245,7 +244,7 @@ def _rule(
     others = "" if few else f"; {len(ways) - 1}{GLUE}other{GLUE}ways (-v)"
     for what in ways if few else [max(ways, key=lambda way: len(ways[way]))]:
         said = f"{_families(ways[what])} {rule}{': ' if what else ''}{what}"
-        yield item(verdict, _STYLES[verdict], f"{said} {_of(ways[what])}{others}")
+        yield item(verdict, STYLES[verdict], f"{said} {_of(ways[what])}{others}")
 
 
 def _unsupported(cases: Sequence[CaseResult], verbose: bool) -> Iterator[Block]:
