@@ -36,9 +36,8 @@ from convcheck.report.blocks import Block
 from convcheck.report.document import Document, environment
 from convcheck.report.draw import terminal
 from convcheck.report.draw.markdown import annotation_lines
-from convcheck.report.draw.side_by_side import Side, side_by_side_page
+from convcheck.report.draw.side_by_side import side_by_side_page
 from convcheck.report.draw.survey import survey_page
-from convcheck.report.matrix import short_names
 from convcheck.rules.cases import cases
 from convcheck.rules.load import Catalog, data_dir
 from convcheck.rules.model import Level
@@ -117,15 +116,7 @@ def refuse_what_is_of_one(reports: Reports, others: Mapping[str, object], of: st
 
 def show_side_by_side(turns: Sequence[Turn], reports: Reports) -> int:
     """Show runs, write logs, and return the most serious exit code."""
-    names = short_names([turn.address for turn in turns])
-    sides = [
-        Side(name, Document(turn.run) if turn.run else None, turn.error)
-        for name, turn in zip(names, turns, strict=True)
-    ]
-
-    def page(whole: bool) -> Iterable[Block]:
-        return side_by_side_page(sides, reports.verbose, whole)
-
+    page = partial(side_by_side_page, turns, reports.verbose)
     show(page, *((one.path, partial(text_of_several, turns)) for one in reports.files))
     codes = [NOT_STARTED if turn.run is None else _exit_code(turn.run) for turn in turns]
     order = (INTERRUPTED, FAILED, NOT_STARTED, NOTHING, 0)

@@ -1,8 +1,11 @@
 """Write results as the lines of a log."""
 
 from collections.abc import Iterable
+from functools import lru_cache
 from itertools import islice
 from typing import Any
+
+from msgspec.structs import replace
 
 from convcheck import __version__
 from convcheck.causes.gather import Diagnosis, gathered, with_letters
@@ -27,10 +30,9 @@ from convcheck.judge.words import code_text, value
 from convcheck.numerics.format import Format
 from convcheck.plan.diff import explained_cases
 from convcheck.plan.runner import Turn
-from convcheck.records import replace
-from convcheck.report.causes import wrong_answers
 from convcheck.report.counts import summary_of
 from convcheck.report.document import environment
+from convcheck.report.findings import wrong_answers
 from convcheck.rules.model import Case
 from convcheck.semantics.expected import Decision
 
@@ -171,6 +173,7 @@ def _strip(strip: Strip) -> Strip:
     return replace(strip, words=tuple(_word(strip.format, word) for word in strip.words))
 
 
+@lru_cache(1 << 15)  # most codes stand in many cases
 def _word(fmt: Format | None, word: Word) -> Any:
     if isinstance(word, str):
         return word

@@ -167,5 +167,6 @@ def json_text(struct: object, rows: str = "") -> str:
 
 
 def _inert(text: str) -> str:
-    text = OBEYED.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+    if not text.isascii() or "\x7f" in text:  # JSON escapes the others
+        text = OBEYED.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
     return text.replace("##", "#\\u0023")  # only texts have ##, and CI systems obey ##[ in a log

@@ -100,14 +100,6 @@ def release_order(release: str) -> tuple[bool, Version, tuple[tuple[bool, int, s
         return False, Version("0"), natural
 
 
-def rule_of_group(group: Group) -> RuleKey:
-    """Return the name and home of a group's rule.
-
-    The home is the standard and the spec file without version: onnx/cast.
-    """
-    return _rule_in(group.decision.rule, group.decision.place.file)
-
-
 def rule_of_row(row: RuleKey) -> RuleKey:
     """Return the rule of a history's row. Cases that fail as a whole have no home."""
     file = row.place.rpartition(":")[0]
@@ -116,13 +108,13 @@ def rule_of_row(row: RuleKey) -> RuleKey:
 
 @lru_cache(4096)
 def _rule_in(name: str, place: str) -> RuleKey:
+    """Return a rule with its home: the standard and the spec file without version, onnx/cast."""
     file = PurePosixPath(place.replace("\\", "/"))
     stem = re.sub(r"-\d+(\.\d+)*$", "", file.stem)
     return RuleKey(name, "", f"{file.parent.name}/{stem}".lstrip("/"))
 
 
-def rule_of_whole(case: CaseResult) -> RuleKey:
-    """Return the stand-in rule of a case that fails as a whole: its verdict."""
+def _rule_of_whole(case: CaseResult) -> RuleKey:
     standard, _, operator = case.case.op.rpartition(".")
     return RuleKey(f"{case.verdict} {WHOLE}", "", f"{standard}/{operator}".lower().lstrip("/"))
 
@@ -261,12 +253,13 @@ def _by_rule(case: CaseResult) -> Iterator[tuple[RuleKey, CaseResult]]:
     found: dict[RuleKey, list[Group]] = {}
     for group in case.groups:
         if group.verdict != "error":
-            found.setdefault(rule_of_group(group), []).append(group)
+            rule = _rule_in(group.decision.rule, group.decision.place.file)
+            found.setdefault(rule, []).append(group)
     for rule, groups in found.items():
         verdicts = [group.verdict for group in groups if group.verdict in _ACCUSED]
         yield rule, replace(case, verdict=(*verdicts, "pass")[0], groups=tuple(groups))
     if fails_whole(case) and case.verdict in _ACCUSED:
-        yield rule_of_whole(case), replace(case, groups=())
+        yield _rule_of_whole(case), replace(case, groups=())
 
 
 def _count(facts: RuleFacts, part: CaseResult) -> None:

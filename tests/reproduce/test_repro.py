@@ -30,8 +30,7 @@ from convcheck.records import replace
 from convcheck.reproduce.emit.c import c
 from convcheck.reproduce.emit.onnx import files_of_witness
 from convcheck.reproduce.emit.python import python
-from convcheck.reproduce.smallest import ask_case, smallest
-from convcheck.reproduce.witness import Witness, failing
+from convcheck.reproduce.witness import Witness, ask_case, failing, smallest
 from convcheck.reproduce.witness import reported as of_finding
 from convcheck.rules.find import find_case
 from convcheck.rules.load import data_dir

@@ -19,11 +19,10 @@ from convcheck.report.blocks import (
     item,
     under,
 )
-from convcheck.report.causes import FEW_ANSWERS, ToldCause
 from convcheck.report.counts import BELOW
 from convcheck.report.document import Document
 from convcheck.report.examples import CallInWords, Elements
-from convcheck.report.findings import Finding
+from convcheck.report.findings import FEW_ANSWERS, Finding, ToldCause
 from convcheck.streams import number, plural
 
 _RANGES = 6

@@ -10,7 +10,6 @@ from html import escape
 
 from convcheck.judge.result import Problem
 from convcheck.report.blocks import Block, cut
-from convcheck.report.causes import ToldCause
 from convcheck.report.document import Document
 from convcheck.report.draw.console import plain_lines
 from convcheck.report.draw.finding import (
@@ -23,7 +22,7 @@ from convcheck.report.draw.finding import (
 )
 from convcheck.report.draw.matrix import matrix_blocks
 from convcheck.report.draw.terminal import counts_table, excused_blocks
-from convcheck.report.findings import Finding
+from convcheck.report.findings import Finding, ToldCause
 from convcheck.streams import GLUE, no_commands, plural, visible
 
 LIMIT = 64_000  # bytes

@@ -22,7 +22,7 @@ from convcheck.models.graph import ModelGraph
 from convcheck.models.known import KnownValues, ends_of_codes
 from convcheck.records import grouped
 from convcheck.report.blocks import BLANK, Block, Said, Table, Text, cut, styled, under
-from convcheck.report.causes import said_of
+from convcheck.report.findings import said_of
 from convcheck.rules.load import Catalog
 from convcheck.streams import number, plural
 

@@ -27,7 +27,6 @@ from convcheck.numerics.format import Float, Format, Numeric, Text
 from convcheck.numerics.modes import BeyondError, grid_of
 from convcheck.numerics.order import code_at_index, index_of
 from convcheck.numerics.words import parse_decimal, spell, value_of
-from convcheck.report.causes import ToldCause
 from convcheck.report.counts import FAILING, STATUSES
 from convcheck.report.document import Document, environment
 from convcheck.report.draw.finding import NOT_TRIED, causes_summary, unexplained_summary
@@ -39,7 +38,7 @@ from convcheck.report.examples import (
     marked,
     with_deciding_words,
 )
-from convcheck.report.findings import CaseFailure, CaseReport, Finding
+from convcheck.report.findings import CaseFailure, CaseReport, Finding, ToldCause
 from convcheck.report.matrix import cell_of, family, matrix
 from convcheck.rules.model import LEVELS, Case
 from convcheck.semantics.expected import Decision
