@@ -43,7 +43,7 @@ def named(spec: str, *names: str) -> list[Case]:
 def report_of(address: str, chosen: list[Case]) -> dict[str, Any]:
     done = execute(address, chosen, CORPUS, jobs=1, timeout=30.0, fail_fast=False,
                    on_result=lambda result: None)  # fmt: skip
-    result = RunResult(done.backend, "edge", "disputed", CORPUS.digests(chosen), done.results)
+    result = RunResult(done.backend, "edge", "disputed", CORPUS.digests(chosen), done.cases)
     found = told(document(result))
     assert found.pop("backend")["name"] == address
     return found

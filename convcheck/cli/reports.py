@@ -32,7 +32,6 @@ from convcheck.plan.selection import Selection
 from convcheck.plan.units import merge_shards
 from convcheck.records import grouped, replace
 from convcheck.report import FORMATS, LOG
-from convcheck.report.blocks import Block
 from convcheck.report.document import Document, environment
 from convcheck.report.draw import terminal
 from convcheck.report.draw.markdown import annotation_lines
@@ -80,8 +79,7 @@ def write_reports(
     dated = replace(result, timing=Timing(at, 0.0)) if at else result
     made = Document(dated, types, "" if file == "-" else file)
 
-    def page(whole: bool) -> Iterable[Block]:
-        return terminal.report_page(made, reports.verbose, reports.quiet, whole)
+    page = partial(terminal.report_page, made, reports.verbose, reports.quiet)
 
     def annotations() -> str:
         lines = annotation_lines(made) if path_of(reports.files, GITHUB) is not None else []

@@ -129,7 +129,7 @@ def newest_answered(
     cases = [case for spec in specs for case in _probes(corpus.catalog, spec)]
     corpus = replace(corpus, tier="edge")
     done = execute(address, cases, corpus.only(cases), timeout=timeout, catalog=corpus.catalog)
-    answered = {result.case.spec for result in done.results if result.verdict != "unsupported"}
+    answered = {result.case.spec for result in done.cases if result.verdict != "unsupported"}
     newest: dict[str, Spec] = {}
     for spec in sorted(specs, key=lambda spec: spec.version, reverse=True):
         if spec.id in answered:
@@ -206,9 +206,9 @@ def ask_chains(
     )  # fmt: skip
     if done.interrupted:
         raise KeyboardInterrupt
-    says = {one.name: one.says for one in named_of(done.results, files, catalog.types)}
+    says = {one.name: one.says for one in named_of(done.cases, files, catalog.types)}
     of: dict[str, list[GraphAnswer]] = {}
-    for result in done.results:
+    for result in done.cases:
         of.setdefault(result.case.unset_id, []).append(_answer(result, says))
     return done.backend, tuple(ChainOfBackend(one.case, tuple(of[one.case.id])) for one in asked)
 

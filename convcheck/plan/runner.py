@@ -10,7 +10,7 @@ from convcheck import signals
 from convcheck.ask.jobs import Job, Judge, VectorSource
 from convcheck.backends.protocol import max_elements, prepare_backend
 from convcheck.judge.calls import judge
-from convcheck.judge.result import FAILURES, BackendInfo, CaseResult, Part, RunResult, remarks
+from convcheck.judge.result import FAILURES, BackendInfo, CaseResult, Part, RunResult
 from convcheck.plan.units import Unit, part_of
 from convcheck.pool.lane import Report, Reported, Restarts
 from convcheck.pool.local import locally
@@ -79,21 +79,6 @@ def _reports(
     return locally(setup, jobs, count or os.cpu_count() or 1, setup.timeout)
 
 
-@dataclass(frozen=True)
-class Execution:
-    """Results in plan order, incomplete if interrupted."""
-
-    results: tuple[CaseResult, ...]
-    backend: BackendInfo
-    interrupted: bool = False
-    restarts: int = 0
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Remarks for the report."""
-        return remarks(self.restarts, self.results)
-
-
 def execute(
     address: str,
     cases: Sequence[Case],
@@ -107,8 +92,11 @@ def execute(
     judge: Judge | None = None,
     catalog: Catalog | None = None,
     causes: tuple[CauseFile, ...] = (),
-) -> Execution:
-    """Test every case with its vectors, with large and many calls if `thorough`."""
+) -> RunResult:
+    """Test every case with its vectors, with large and many calls if `thorough`.
+
+    The run has no tier and no vectors; its cases are in plan order, incomplete if interrupted.
+    """
     setup = Setup(address, corpus, judge, timeout, False, catalog, causes)
     plan = [Unit(case, later=() if thorough else None) for case in cases]
     backend, restarts, interrupted = BackendInfo(address, ""), 0, False
@@ -129,7 +117,9 @@ def execute(
             signals.handled()
             interrupted = True
     results = tuple(found[case.id] for case in cases if case.id in found)
-    return Execution(results, backend, interrupted, restarts)
+    return RunResult(
+        backend, "", "disputed", (), results, interrupted=interrupted, restarts=restarts
+    )
 
 
 @dataclass(frozen=True)
@@ -159,9 +149,9 @@ class Single:
         alike = [one for one in cases(spec) if (one.inputs, one.outputs) == types]
         return alike if case in alike else [case]
 
-    def result(self, done: Execution) -> CaseResult:
+    def result(self, done: RunResult) -> CaseResult:
         """Return the result of the case itself. Raises KeyboardInterrupt if there is none."""
-        for result in done.results:
+        for result in done.cases:
             if result.case == self.one.case and not done.interrupted:
                 return result
         raise KeyboardInterrupt

@@ -22,8 +22,9 @@ from process import bad
 from convcheck.backends.process.backend import Process, headers, request, template_of
 from convcheck.backends.protocol import DiedError, Outputs, Oversized, ProtocolError, Raised
 from convcheck.errors import UnavailableError
+from convcheck.judge.result import RunResult
 from convcheck.numerics.format import Text
-from convcheck.plan.runner import Execution, execute
+from convcheck.plan.runner import execute
 from convcheck.plan.select import select
 from convcheck.plan.selection import Selection
 from convcheck.rules.cases import cases
@@ -49,7 +50,7 @@ def compiled(folder: Path, source: str, *compiler: str) -> str:
 TO = ("float8e4m3fn", "bfloat16")
 
 
-def judged(command: str) -> Execution:
+def judged(command: str) -> RunResult:
     """Run a program on the edge tier of the examples' cases, and on one unsupported case."""
     chosen = [
         *select(CATALOG, Selection(("onnx.Cast-21",), ("float32",), TO, (), ())),
@@ -60,8 +61,8 @@ def judged(command: str) -> Execution:
                    on_result=lambda result: None)  # fmt: skip
 
 
-def verdicts(execution: Execution) -> dict[str, str]:
-    return {result.case.name: result.verdict for result in execution.results}
+def verdicts(execution: RunResult) -> dict[str, str]:
+    return {result.case.name: result.verdict for result in execution.cases}
 
 
 RIGHT = {
@@ -87,7 +88,7 @@ def test_the_example_in_c(compiler: tuple[str, ...], tmp_path: Path) -> None:
     assert verdicts(execution) == RIGHT
     assert execution.backend.name == f"process:{tmp_path}/mine"
     assert execution.backend.version == "cast.c 1.0"
-    assert {r.message for r in execution.results} == {"", "no such kernel"}
+    assert {r.message for r in execution.cases} == {"", "no such kernel"}
 
 
 @needs_cc
@@ -95,7 +96,7 @@ def test_a_kernel_in_c_may_refuse(tmp_path: Path) -> None:
     source = convcheck("backend", "example", "c").stdout
     start = source.index("static const char *to_bfloat16")
     refusing = source[start:].replace("(void)request;", '(void)request; return "not today";', 1)
-    found = judged(compiled(tmp_path, source[:start] + refusing)).results
+    found = judged(compiled(tmp_path, source[:start] + refusing)).cases
     [refused] = [result for result in found if result.case.name == "float32-to-bfloat16"]
     assert refused.verdict == "refused"
     said = [e.message for g in refused.groups for e in g.examples]
@@ -300,7 +301,7 @@ def test_programs_that_cannot_be_started(tmp_path: Path, monkeypatch: pytest.Mon
 def test_the_rest_of_the_run_goes_on() -> None:
     modes = ["text", "twice_later"]
     numbers = [n for mode in modes for n in (100 + len(mode), list(bad.MODES).index(mode))]
-    results = ran(f"process:{BAD} all", *numbers, 200).results
+    results = ran(f"process:{BAD} all", *numbers, 200).cases
     assert [r.verdict for r in results] == ["pass", "error", "pass", "error", "pass"]
     assert "`debug: x = 3`" in results[1].message
     assert "is answered twice" in results[3].message
@@ -313,7 +314,7 @@ def test_the_rest_of_the_run_goes_on() -> None:
 ])  # fmt: skip
 def test_the_deadly_input_is_found(mode: str, words: str) -> None:
     timeout = 0.6 if "hangs" in mode else 20.0
-    before, result, after = ran(f"process:{BAD} {mode}", 0, 1, 2, timeout=timeout).results
+    before, result, after = ran(f"process:{BAD} {mode}", 0, 1, 2, timeout=timeout).cases
     assert (before.verdict, before.checked) == (after.verdict, after.checked) == ("pass", 37)
     assert (result.verdict, result.checked) == ("crashed", 127)
     assert result.message.startswith("100: ")

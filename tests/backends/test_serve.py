@@ -57,7 +57,7 @@ def test_onnx_runtime_is_the_same_served() -> None:
 
 
 def planted(address: str) -> tuple[str, str, int]:
-    (result,) = ran(address, 1).results
+    (result,) = ran(address, 1).cases
     return result.verdict, result.message, result.checked
 
 
@@ -103,7 +103,7 @@ def test_a_planted_backend_is_the_same_served(name: str, specs: Path) -> None:
 def test_a_backend_that_wants_a_new_process_gets_one(specs: Path) -> None:
     it = "tests.planted.bad_backends:Spoiled"
     two = ran(f"process:{SERVE} --specs {specs} {it}", 0, 1)
-    assert [r.verdict for r in two.results] == ["pass", "pass"]
+    assert [r.verdict for r in two.cases] == ["pass", "pass"]
     assert two.restarts == 0
 
 

@@ -7,8 +7,8 @@ import numpy as np
 from planted.asking import INT8, vectors_of
 
 from convcheck.judge.answers import ANSWERED, CRASHED, LOST, NOT_ASKED, REFUSED, Answers
-from convcheck.judge.result import CaseResult, Verdict
-from convcheck.plan.runner import Execution, execute
+from convcheck.judge.result import CaseResult, RunResult, Verdict
+from convcheck.plan.runner import execute
 from convcheck.rules.model import Case
 from convcheck.vectors.model import VectorSet
 
@@ -36,7 +36,7 @@ class SlowCorpus(Corpus):
         return super().vectors(case)
 
 
-def ran(address: str, *numbers: int, timeout: float = 20.0) -> Execution:
+def ran(address: str, *numbers: int, timeout: float = 20.0) -> RunResult:
     return execute(
         address, [case(number) for number in numbers], Corpus(), jobs=1, timeout=timeout,
         fail_fast=False, on_result=lambda result: None, judge=judge,

@@ -15,8 +15,8 @@ from living import children_of, descendants_of, eventually, is_alive
 from planted.identity import BrokenCorpus, Corpus, SlowCorpus, case, judge
 
 from convcheck.errors import UnavailableError, UsageError
-from convcheck.judge.result import BackendInfo, CaseResult
-from convcheck.plan.runner import Execution, execute
+from convcheck.judge.result import BackendInfo, CaseResult, RunResult
+from convcheck.plan.runner import execute
 from convcheck.pool.forkserver import Start, start_server
 from convcheck.pool.local import Session
 from convcheck.pool.messages import Setup
@@ -40,7 +40,7 @@ def workers_of(parent: int) -> list[int]:
 def run(
     name: str, numbers: Any = (0, 1, 2), *, corpus: Corpus | None = None,
     module: str = "bad_backends", **options: Any
-) -> Execution:  # fmt: skip
+) -> RunResult:  # fmt: skip
     settings = {"jobs": 1, "timeout": 20.0, "fail_fast": False, "on_result": lambda result: None}
     return execute(
         f"tests.planted.{module}:{name}",
@@ -51,9 +51,9 @@ def run(
     )
 
 
-def bad_one(execution: Execution) -> CaseResult:
-    assert [r.case.name for r in execution.results] == [case(n).name for n in (0, 1, 2)]
-    before, result, after = execution.results
+def bad_one(execution: RunResult) -> CaseResult:
+    assert [r.case.name for r in execution.cases] == [case(n).name for n in (0, 1, 2)]
+    before, result, after = execution.cases
     assert {(r.verdict, r.checked, r.message) for r in (before, after)} == {
         ("pass", 37, "not asked: 0")
     }
@@ -63,11 +63,11 @@ def bad_one(execution: Execution) -> CaseResult:
 def test_every_case_is_asked_and_reported_in_plan_order() -> None:
     seen: list[CaseResult] = []
     execution = run("Good", range(100), jobs=2, on_result=seen.append)
-    assert [r.case.attribute("number") for r in execution.results] == list(range(100))
-    assert {r.verdict for r in execution.results} == {"pass"}
-    assert sorted(map(id, seen)) == sorted(map(id, execution.results))
+    assert [r.case.attribute("number") for r in execution.cases] == list(range(100))
+    assert {r.verdict for r in execution.cases} == {"pass"}
+    assert sorted(map(id, seen)) == sorted(map(id, execution.cases))
     assert execution.backend == BackendInfo("planted", "1")
-    assert (execution.interrupted, execution.notes) == (False, ())
+    assert (execution.interrupted, execution.remarks) == (False, ())
 
 
 @pytest.mark.parametrize(("name", "verdict", "checked", "words"), [
@@ -92,7 +92,7 @@ def test_a_bad_input_costs_itself_only(name: str, verdict: str, checked: int, wo
     assert words in result.message
     assert (verdict == "error") == ("bad_backends.py" in result.message)
     if name == "Segfault":
-        assert execution.notes == ("the backend was restarted 3 times",)
+        assert execution.remarks == ("the backend was restarted 3 times",)
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_a_bad_input_costs_itself_only(name: str, verdict: str, checked: int, wo
     ],
 )
 def test_a_deadly_shape(name: str, words: str) -> None:
-    (result,) = run(name, (1,)).results
+    (result,) = run(name, (1,)).cases
     assert (result.verdict, result.checked) == ("crashed", 128)
     assert words in result.message
 
@@ -113,20 +113,20 @@ def test_a_death_that_is_not_repeated(monkeypatch: pytest.MonkeyPatch, tmp_path:
     once = tmp_path / "once"
     once.touch()
     monkeypatch.setenv("CONVCHECK_TEST_ONCE", str(once))
-    (result,) = run("Once", (1,)).results
+    (result,) = run("Once", (1,)).cases
     assert (result.verdict, result.checked) == ("crashed", 128)
     words = "crashed [bulk] died of SIGSEGV; not reproduced alone @0"
     assert result.message == f"{words}\nnot asked: 0"
 
 
 def test_a_backend_that_dies_of_its_past_blames_no_input() -> None:
-    results = run("AfterManyCalls", (0, 1)).results
+    results = run("AfterManyCalls", (0, 1)).cases
     assert [r.checked for r in results] == [37, 128]
     assert "; not reproduced alone" in results[1].message
 
 
 def test_a_backend_that_always_dies_costs_little() -> None:
-    (result,) = run("Always", (1,)).results
+    (result,) = run("Always", (1,)).cases
     assert (result.verdict, result.checked) == ("crashed", 0)
     assert "died of SIGSEGV on each of the first 8 inputs tried alone" in result.message
     assert result.message.endswith("not asked: 120")
@@ -138,13 +138,13 @@ def test_a_backend_that_always_dies_costs_little() -> None:
      "inputs tried"),
 ])  # fmt: skip
 def test_what_never_answers_has_crashed(name: str, words: str) -> None:
-    (result,) = run(name, (1,), timeout=0.3 if name == "HangsAlways" else 20.0).results
+    (result,) = run(name, (1,), timeout=0.3 if name == "HangsAlways" else 20.0).cases
     assert result.verdict == "crashed"
     assert words in result.message
 
 
 def test_only_calls_can_time_out() -> None:
-    (result,) = run("Good", (1,), corpus=SlowCorpus(), timeout=0.2).results
+    (result,) = run("Good", (1,), corpus=SlowCorpus(), timeout=0.2).cases
     assert result.verdict == "pass"
 
 
@@ -166,12 +166,12 @@ def test_a_fault_of_convcheck_is_an_error() -> None:
 )
 def test_what_is_no_death_costs_no_worker(name: str, verdict: str) -> None:
     execution = run(name)
-    assert [r.verdict for r in execution.results] == [verdict] * 3
-    assert not execution.notes
+    assert [r.verdict for r in execution.cases] == [verdict] * 3
+    assert not execution.remarks
 
 
 def test_noise_does_not_reach_the_report(capfd: pytest.CaptureFixture[str]) -> None:
-    assert [r.verdict for r in run("Noisy").results] == ["pass"] * 3
+    assert [r.verdict for r in run("Noisy").cases] == ["pass"] * 3
     assert capfd.readouterr() == ("", "")
 
 
@@ -191,7 +191,7 @@ def test_a_backend_that_cannot_be_opened(name: str, kind: type[Exception], words
 def test_fail_fast() -> None:
     seen: list[CaseResult] = []
     execution = run("RefusesAll", range(200), fail_fast=True, on_result=seen.append)
-    assert len(seen) == len(execution.results) == 1
+    assert len(seen) == len(execution.cases) == 1
     assert not execution.interrupted
 
 
@@ -202,7 +202,7 @@ def test_an_interrupt_keeps_what_there_is() -> None:
     began = time.monotonic()
     execution = run("Slow", range(200), jobs=2, on_result=interrupt)
     assert execution.interrupted
-    assert 1 <= len(execution.results) < 20
+    assert 1 <= len(execution.cases) < 20
     assert time.monotonic() - began < 10
 
 
@@ -212,7 +212,7 @@ def test_an_interrupt_does_not_wait_for_a_backend_to_open() -> None:
     alarm.start()
     execution = run("SlowToOpen", range(200), jobs=2)
     assert execution.interrupted
-    assert execution.results == ()
+    assert execution.cases == ()
     assert time.monotonic() - began < 10
 
 
@@ -275,7 +275,7 @@ def test_a_backend_that_kills_its_fork_server_ends_no_run() -> None:
 
 @pytest.mark.parametrize("name", ["Missing", "Deadly"])
 def test_what_cannot_be_imported_before_costs_nothing(name: str) -> None:
-    results = run(name, module="imported").results
+    results = run(name, module="imported").cases
     assert [result.verdict for result in results] == ["pass"] * 3
 
 
@@ -286,7 +286,7 @@ def test_a_worker_that_waited_and_died_costs_nothing() -> None:
     os.kill(worker, signal.SIGKILL)
     assert eventually(waiting[address][0].has_ended)
     execution = run("Good")
-    assert {result.verdict for result in execution.results} == {"pass"}
+    assert {result.verdict for result in execution.cases} == {"pass"}
     assert execution.restarts == 0
 
 

@@ -95,7 +95,7 @@ def of_runtime(address: str) -> RunResult:
         address, cases, CORPUS, jobs=1, timeout=30, fail_fast=False, on_result=lambda _: None
     )
     digests = CORPUS.digests(cases)
-    return RunResult(done.backend, "edge", "disputed", digests, done.results)
+    return RunResult(done.backend, "edge", "disputed", digests, done.cases)
 
 
 def reported(result: RunResult, folder: Path) -> list[tuple[Group, Witness]]:

@@ -54,7 +54,7 @@ def asked(name: str, selection: Selection, tier: str = "edge") -> tuple[CaseResu
         OpenRows(corpus), jobs=1, timeout=30.0, fail_fast=False,
         on_result=lambda result: None, judge=partial(survey, KNOWN),
     )  # fmt: skip
-    return done.results
+    return done.cases
 
 
 def column(name: str, *results: CaseResult) -> Turn:
