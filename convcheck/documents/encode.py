@@ -10,7 +10,6 @@ from msgspec.structs import replace
 from convcheck import __version__
 from convcheck.causes.gather import Diagnosis, gathered, with_letters
 from convcheck.documents.report import FORMAT, End, ExplainedCause, Head, Line, line_text
-from convcheck.files import write_text
 from convcheck.judge.failure import fails_whole, failure_key_of_case, finding_id, finding_of
 from convcheck.judge.reading import case_head
 from convcheck.judge.result import (
@@ -35,11 +34,6 @@ from convcheck.report.document import environment
 from convcheck.report.findings import wrong_answers
 from convcheck.rules.model import Case
 from convcheck.semantics.expected import Decision
-
-
-def write(result: RunResult, path: str) -> None:
-    """Write the log of a run to a file atomically. '-' is standard output."""
-    write_text(text(result), path)
 
 
 def text(result: RunResult) -> str:

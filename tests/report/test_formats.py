@@ -7,7 +7,7 @@ from drawn import html_text
 from report_runs import RUNS
 
 from convcheck.cli.reports import drawn
-from convcheck.documents.encode import write
+from convcheck.documents.encode import text
 from convcheck.report import FORMATS
 from convcheck.report.document import Document
 
@@ -25,7 +25,7 @@ main()
 
 
 def test_another_format_is_an_option_and_is_written(tmp_path: Path) -> None:
-    write(RUNS["failing"](), str(tmp_path / "run.json"))
+    (tmp_path / "run.json").write_text(text(RUNS["failing"]()))
     (tmp_path / "brief.py").write_text(DRAWER)
     (tmp_path / "run.py").write_text(RUN)
     words = ("run.py", "report", "run.json", "-o", "brief:out", "-o", "brief:-", "-q")

@@ -16,6 +16,7 @@ from report_runs import FORMATS, RUNS, TRUNCATED, answered, case, dtype, run, un
 
 from convcheck.ask.elements import ask_calls
 from convcheck.documents import encode
+from convcheck.files import write_text
 from convcheck.judge import words
 from convcheck.judge.calls import judge
 from convcheck.judge.result import Example, RunResult
@@ -197,7 +198,7 @@ def test_no_values_are_counted_where_only_calls_are_asked() -> None:
 def test_json_write_replaces_the_file_and_leaves_nothing_beside(tmp_path: Path) -> None:
     path = tmp_path / "report.json"
     path.write_text("an older report")
-    encode.write(RUNS["all_pass"](), str(path))
+    write_text(encode.text(RUNS["all_pass"]()), str(path))
     assert parsed(path.read_text())["summary"]["gated"] == 0
     assert list(tmp_path.iterdir()) == [path]
 

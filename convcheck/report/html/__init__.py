@@ -11,7 +11,6 @@ import json
 import math
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from importlib.resources import files
 from typing import Any
@@ -116,6 +115,7 @@ _DECADES = ((-1, "-1"), (0, "0"), (1, "1"))
 
 Real = Fraction | float | None  # an exact value, an infinity, or None
 Span = tuple[Word, Word]
+_Window = tuple[Fraction, Fraction]  # the shown values
 
 
 def real(fmt: Format, word: Word | None) -> Real:
@@ -157,18 +157,14 @@ def index_below(fmt: Numeric, value: Fraction) -> int:
         return first - 1 if value < fmt.min else last + 1
 
 
-@dataclass(frozen=True)
-class _Window:
-    low: Fraction
-    high: Fraction
-
-    def place(self, value: Real) -> int | None:
-        if value is None:
-            return None
-        if isinstance(value, float) or not self.low <= value <= self.high:
-            return -1 if value < self.low else ACROSS + 1
-        part = (value - self.low) / (self.high - self.low) * ACROSS
-        return (2 * part.numerator + part.denominator) // (2 * part.denominator)
+def _place_in(window: _Window, value: Real) -> int | None:
+    low, high = window
+    if value is None:
+        return None
+    if isinstance(value, float) or not low <= value <= high:
+        return -1 if value < low else ACROSS + 1
+    part = (value - low) / (high - low) * ACROSS
+    return (2 * part.numerator + part.denominator) // (2 * part.denominator)
 
 
 def near(
@@ -190,8 +186,8 @@ def near(
         return None
     window = _window(target, indices, values[0])
     return {
-        "ticks": [(window.place(value_at(target, i)), _spelled(target, i)) for i in indices],
-        "marks": [window.place(value) for value in values],
+        "ticks": [(_place_in(window, value_at(target, i)), _spelled(target, i)) for i in indices],
+        "marks": [_place_in(window, value) for value in values],
         "failing": [] if isinstance(source, Text) else _stretches(window, source, spans),
     }
 
@@ -214,7 +210,7 @@ def _window(fmt: Numeric, indices: range, value: Real) -> _Window:
         low = min(low, value) if low - value <= reach else low
         high = max(high, value) if value - high <= reach else high
     edge = (high - low) * _EDGE
-    return _Window(low - edge, high + edge)
+    return low - edge, high + edge
 
 
 def _spelled(fmt: Numeric, index: int) -> str:
@@ -223,9 +219,9 @@ def _spelled(fmt: Numeric, index: int) -> str:
 
 
 def _stretches(window: _Window, fmt: Numeric, spans: Iterable[Span]) -> list[list[int]]:
-    low, high = index_below(fmt, window.low), index_below(fmt, window.high)
+    low, high = (index_below(fmt, end) for end in window)
     return [
-        [min(max(window.place(value_at(fmt, index)) or 0, 0), ACROSS) for index in indices]
+        [min(max(_place_in(window, value_at(fmt, index)) or 0, 0), ACROSS) for index in indices]
         for indices in _indexed(fmt, spans)
         if indices[0] <= high and indices[1] >= low
     ]
