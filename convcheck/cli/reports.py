@@ -42,7 +42,7 @@ from convcheck.rules.load import Catalog, data_dir
 from convcheck.rules.model import Level
 from convcheck.rules.types import Types
 from convcheck.streams import no_commands, plural, say
-from convcheck.survey.view import Survey
+from convcheck.survey.survey import Survey
 from convcheck.vectors.corpus import open_corpus
 
 FAILED, NOTHING, NOT_STARTED, INTERRUPTED = 1, 3, 4, 130  # exit codes

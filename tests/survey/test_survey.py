@@ -35,8 +35,7 @@ from convcheck.semantics.expected import (
     ExpectedCall,
     ExpectedOutput,
 )
-from convcheck.survey.survey import Known, OpenRows, survey
-from convcheck.survey.view import Survey, SurveyRow, collect, tell
+from convcheck.survey.survey import Known, OpenRows, Survey, SurveyRow, collect, survey, tell
 from convcheck.vectors.corpus import Corpus
 from convcheck.vectors.model import CallSet
 
