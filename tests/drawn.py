@@ -9,7 +9,7 @@ from rich.console import Console
 from convcheck.documents import junit
 from convcheck.report import html
 from convcheck.report.document import Document
-from convcheck.report.draw import github, markdown, terminal
+from convcheck.report.draw import markdown, terminal
 from convcheck.report.draw.console import put
 
 
@@ -43,4 +43,4 @@ def html_text(result, command=""):
 
 
 def annotated(result):
-    return list(github.annotation_lines(Document(result)))
+    return list(markdown.annotation_lines(Document(result)))

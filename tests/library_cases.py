@@ -42,7 +42,7 @@ def named(spec, *names):
 def report_of(address, chosen):
     done = execute(address, chosen, CORPUS, jobs=1, timeout=30.0, fail_fast=False,
                    on_result=lambda result: None)  # fmt: skip
-    result = RunResult(done.backend, "edge", "disputed", CORPUS.digests(chosen), done.results)
+    result = RunResult(done.backend, "edge", "disputed", CORPUS.digests(chosen), done.cases)
     found = told(document(result))
     assert found.pop("backend")["name"] == address
     return found

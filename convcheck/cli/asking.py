@@ -22,7 +22,7 @@ from convcheck.documents.journal import Journal, open_journal
 from convcheck.errors import UnavailableError, UsageError
 from convcheck.judge.result import BackendInfo, Required, RunResult, Shard, Timing
 from convcheck.numerics.format import Text
-from convcheck.plan.runner import Done, Turn, Workers, run
+from convcheck.plan.runner import Done, Turn, run
 from convcheck.plan.select import select
 from convcheck.plan.selection import Selection
 from convcheck.plan.units import Gathering, Unit, deal, hand_of, plan_digest, units
@@ -103,13 +103,17 @@ class Asking:
         plan, asked = self.of(backend)
         corpus = self.corpus.only(unit.case for unit in plan)
         setup = self._setup(backend, corpus)
-        left = [unit for unit in plan if journal is None or unit.id not in journal.done]
+        done = journal.done if journal else {}
+        left = [unit for unit in plan if unit.id not in done]
         streamed, todo = any(unit.span for unit in left), len(left)
         gathering = Gathering(plan, corpus.conversion, self.options.level)
+        for unit in plan:
+            if unit.id in done:
+                gathering.add(done[unit.id])
         began, begun = datetime.now(UTC), time.monotonic()
         info, notes, seconds = journal.backend if journal else None, list[str](), dict[str, float]()
         restarts, interrupted, ended_early = 0, False, False
-        events = run(setup, plan, Workers(self.options.jobs, self.options.executor), journal)
+        events = run(setup, left, self.options.jobs, self.options.executor)
         bar = progress(todo, backend, "part" if streamed else "case", streamed)
         with bar as advance, closing(events):
             try:
@@ -119,12 +123,15 @@ class Asking:
                 for event in chain([first] if first else [], events):
                     if isinstance(event, BackendInfo):
                         info = event
+                        if journal:
+                            journal.name(event)
                     elif isinstance(event, Restarts):
                         restarts = event.count
-                    else:
-                        gathering.add(event.part)
-                    if not isinstance(event, Done) or event.before:
+                    if not isinstance(event, Done):
                         continue
+                    if journal:
+                        journal.add(event.unit, event.part)
+                    gathering.add(event.part)
                     todo -= 1
                     name, span = event.unit.case.id, event.unit.span
                     seconds[name] = seconds.get(name, 0.0) + event.seconds

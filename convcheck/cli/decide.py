@@ -15,10 +15,15 @@ from convcheck.chains.judgement import (
 from convcheck.chains.type_chain import CompiledCasts, latest, takes_chains
 from convcheck.cli.options import catalog
 from convcheck.cli.outputs import Output, check_outputs, named, progress, show, tracked
-from convcheck.documents.chain import chain_text, chains_text
-from convcheck.documents.chain_tables import chains_c, chains_csv, chains_python
+from convcheck.documents.chain import (
+    chain_text,
+    chains_c,
+    chains_csv,
+    chains_python,
+    chains_text,
+    graphs_text,
+)
 from convcheck.documents.decode import read_each
-from convcheck.documents.graphs import graphs_text
 from convcheck.documents.model import model_text
 from convcheck.errors import UsageError
 from convcheck.judge.result import RunResult
@@ -26,12 +31,11 @@ from convcheck.models.conversions import RulesForModel, check_data, converting
 from convcheck.models.graph import codes_that_occurred, read_data, read_model
 from convcheck.plan.chains import AskedChain, ask_chains, asked_chain, settings
 from convcheck.report.draw.chain import UNTOLD, chain_page, chain_table_page, graph_page
-from convcheck.report.draw.model import model_page
-from convcheck.report.model import model_report
+from convcheck.report.draw.model import model_page, model_report
 from convcheck.rules.find import find_spec
 from convcheck.rules.load import Catalog, data_dir
 from convcheck.rules.model import Spec
-from convcheck.site.names import run_name
+from convcheck.site.data import run_name
 from convcheck.streams import meant, plural
 from convcheck.vectors.corpus import open_corpus
 

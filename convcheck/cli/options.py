@@ -20,7 +20,7 @@ from convcheck.cli.outputs import GITHUB, Output, check_outputs, named, out_opti
 from convcheck.errors import UsageError
 from convcheck.files import MOST_OF_SPEC, read_text
 from convcheck.plan.selection import Selection
-from convcheck.report.formats import FORMATS, LOG
+from convcheck.report import FORMATS, LOG
 
 if TYPE_CHECKING:
     from convcheck.rules.load import Catalog

@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple
 from datetime import date
 from functools import partial
+from importlib import import_module
 
 from convcheck.cli.options import Reports, catalog, refuse_given, source_date
 from convcheck.cli.outputs import GITHUB, check_outputs, named, path_of, show, tracked
 from convcheck.documents.decode import read, read_each
-from convcheck.documents.encode import text_of_several
+from convcheck.documents.encode import text, text_of_several
 from convcheck.errors import UsageError
 from convcheck.files import write_text
 from convcheck.gate.baseline import (
@@ -18,32 +19,30 @@ from convcheck.gate.baseline import (
     Written,
     baseline,
     hold,
+    is_judged,
     read_known,
     released,
     updated,
 )
-from convcheck.gate.problems import is_judged
 from convcheck.judge.result import RunResult, Timing
 from convcheck.plan.diff import check_comparable
-from convcheck.plan.merge import merge_shards
 from convcheck.plan.runner import Turn
 from convcheck.plan.select import excerpt_of, of_cause, of_finding
 from convcheck.plan.selection import Selection
+from convcheck.plan.units import merge_shards
 from convcheck.records import grouped, replace
-from convcheck.report.blocks import Block
+from convcheck.report import FORMATS, LOG
 from convcheck.report.document import Document, environment
 from convcheck.report.draw import terminal
-from convcheck.report.draw.github import annotation_lines
-from convcheck.report.draw.side_by_side import Side, side_by_side_page
+from convcheck.report.draw.markdown import annotation_lines
+from convcheck.report.draw.side_by_side import side_by_side_page
 from convcheck.report.draw.survey import survey_page
-from convcheck.report.formats import FORMATS, LOG
-from convcheck.report.matrix import short_names
 from convcheck.rules.cases import cases
 from convcheck.rules.load import Catalog, data_dir
 from convcheck.rules.model import Level
 from convcheck.rules.types import Types
-from convcheck.streams import plural, say
-from convcheck.survey.view import Survey
+from convcheck.streams import no_commands, plural, say
+from convcheck.survey.survey import Survey
 from convcheck.vectors.corpus import open_corpus
 
 FAILED, NOTHING, NOT_STARTED, INTERRUPTED = 1, 3, 4, 130  # exit codes
@@ -80,17 +79,24 @@ def write_reports(
     dated = replace(result, timing=Timing(at, 0.0)) if at else result
     made = Document(dated, types, "" if file == "-" else file)
 
-    def page(whole: bool) -> Iterable[Block]:
-        return terminal.report_page(made, reports.verbose, reports.quiet, whole)
+    page = partial(terminal.report_page, made, reports.verbose, reports.quiet)
 
     def annotations() -> str:
         lines = annotation_lines(made) if path_of(reports.files, GITHUB) is not None else []
         return "".join(f"{line}\n" for line in lines)
 
-    texts = ((path, partial(FORMATS[form].draw, result, made, command))
+    texts = ((path, partial(drawn, form, result, made, command))
              for form, path, _ in reports.files if form != GITHUB)  # fmt: skip
     show(page, *texts, commands=annotations)
     return _exit_code(result)
+
+
+def drawn(form: str, result: RunResult, document: Document, command: str) -> str:
+    """Return the text of a report, safe in CI logs. `command` is '' if unknown."""
+    if form == LOG:
+        return text(result)
+    # only what is used is imported
+    return no_commands(str(import_module(FORMATS[form]).render(document, command)))
 
 
 def _exit_code(result: RunResult) -> int:
@@ -108,15 +114,7 @@ def refuse_what_is_of_one(reports: Reports, others: Mapping[str, object], of: st
 
 def show_side_by_side(turns: Sequence[Turn], reports: Reports) -> int:
     """Show runs, write logs, and return the most serious exit code."""
-    names = short_names([turn.address for turn in turns])
-    sides = [
-        Side(name, Document(turn.run) if turn.run else None, turn.error)
-        for name, turn in zip(names, turns, strict=True)
-    ]
-
-    def page(whole: bool) -> Iterable[Block]:
-        return side_by_side_page(sides, reports.verbose, whole)
-
+    page = partial(side_by_side_page, turns, reports.verbose)
     show(page, *((one.path, partial(text_of_several, turns)) for one in reports.files))
     codes = [NOT_STARTED if turn.run is None else _exit_code(turn.run) for turn in turns]
     order = (INTERRUPTED, FAILED, NOT_STARTED, NOTHING, 0)

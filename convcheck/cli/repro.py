@@ -15,12 +15,18 @@ from convcheck.judge.result import Group, RunResult
 from convcheck.judge.words import clean
 from convcheck.plan.select import explanations_of, shown_example
 from convcheck.records import replace
-from convcheck.report.causes import said_of, wrong_answers
+from convcheck.report.findings import said_of, wrong_answers
 from convcheck.reproduce.emit.c import c
 from convcheck.reproduce.emit.onnx import files_of_witness, urls_of
 from convcheck.reproduce.emit.python import check_backend, python
-from convcheck.reproduce.smallest import ask_case, does_not_fail, smallest
-from convcheck.reproduce.witness import Witness, failing, reported
+from convcheck.reproduce.witness import (
+    Witness,
+    ask_case,
+    does_not_fail,
+    failing,
+    reported,
+    smallest,
+)
 from convcheck.rules.find import find_case
 from convcheck.rules.load import Catalog, data_dir
 from convcheck.rules.model import Case

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from convcheck.backends.protocol import takes
-from convcheck.chains.asked import chain_case, takes_pairs
+from convcheck.chains.asked import chain_case, pairs_of, takes_pairs
 from convcheck.chains.type_chain import CompiledCasts, takes_chains
 from convcheck.cli.asking import (
     Asking,
@@ -35,8 +35,7 @@ from convcheck.cli.reports import (
 from convcheck.documents.journal import Journal
 from convcheck.errors import Place, UsageError
 from convcheck.files import MOST_OF_LIST, read_file, read_within
-from convcheck.gate.baseline import KnownList, read_known, refuse_causes
-from convcheck.gate.problems import is_judged
+from convcheck.gate.baseline import KnownList, is_judged, read_known, refuse_causes
 from convcheck.judge.answers import ANSWERED, REFUSED, Answers
 from convcheck.judge.calls import judge
 from convcheck.judge.result import BackendInfo, Required, RunResult
@@ -44,7 +43,6 @@ from convcheck.plan.chains import (
     AskedChain,
     Setting,
     asked_chain,
-    asked_pairs,
     chosen_names,
     corpus_of_chains,
     in_settings,
@@ -146,7 +144,7 @@ def _pairs(
 
     paired = [spec for spec in specs if takes_pairs(spec)]
     each = tracked(paired, "pairs", "spec")
-    return [asked for spec in each for asked in asked_pairs(loaded, spec, wanted)]
+    return [AskedChain(*pair) for spec in each for pair in pairs_of(loaded, spec, wanted)]
 
 
 Part = tuple[int, int] | None  # K and N of a shard

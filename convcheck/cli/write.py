@@ -9,11 +9,11 @@ from itertools import chain
 from pathlib import Path
 
 from convcheck.backends.process.environment import SERVER
-from convcheck.backends.process.probe import Probe, questions
+from convcheck.backends.process.probe import STEPS, Probe, ProbeStep, questions
 from convcheck.backends.process.serve import serve
 from convcheck.backends.protocol import last_words, open_backend
 from convcheck.causes.catalogue import causes_of, observations_of, unseen
-from convcheck.causes.score import mutants, scores
+from convcheck.causes.score import Score, mutants, scores
 from convcheck.chains.asked import turned_back_by_nothing
 from convcheck.cli.options import catalog
 from convcheck.cli.outputs import Output, check_outputs, named, progress, show, tracked
@@ -22,18 +22,19 @@ from convcheck.emit.languages import FORMS
 from convcheck.emit.suite import Suite, suite_of
 from convcheck.errors import ConvcheckError, UnavailableError, UsageError
 from convcheck.files import write_text, write_whole
+from convcheck.judge.words import clean
 from convcheck.plan.select import select, select_specs
 from convcheck.plan.selection import Selection
-from convcheck.report.blocks import BLANK, Block, Text
-from convcheck.report.draw import probe as page
+from convcheck.report.blocks import BLANK, Block, Text, under
 from convcheck.report.draw.console import put
-from convcheck.report.draw.score import score_page
+from convcheck.report.where import JudgedCases
 from convcheck.rules.cases import cases
 from convcheck.rules.load import data_dir, user_folders
 from convcheck.rules.model import Case
 from convcheck.rules.requirements import check_requirements
+from convcheck.rules.types import Types
 from convcheck.semantics.lint import faults, lint_spec
-from convcheck.streams import plural, say
+from convcheck.streams import number, plural, say
 from convcheck.vectors import folder as folders
 from convcheck.vectors.corpus import Corpus, open_corpus
 from convcheck.vectors.model import Tier
@@ -135,7 +136,7 @@ def score(selection: Selection, tier: Tier, verbose: bool, outputs: tuple[Output
     corpus.check(cases)
     found = scores(mutants(corpus, tracked(cases, "score"), causes), cases)
     text = partial(score_text, found, tier, len(causes))
-    show(score_page(found, tier, verbose), *((one.path, text) for one in outputs))
+    show(_score_page(found, tier, verbose), *((one.path, text) for one in outputs))
     if not any(score.observable for score in found):
         return NOTHING
     return MISSED if any(score.missed for score in found) else 0
@@ -192,9 +193,9 @@ def probe(selection: Selection, address: str) -> int:
     with progress(len(asked), "probing", "question") as advance:
         probe.advance = advance
         for step in probe.steps():
-            put(page.step(step))
+            put(_step(step))
             wrong = step.name if step.wrong else ""
-    put(page.printed(probe.printed) if wrong else _supported(probe))
+    put(_printed(probe.printed) if wrong else _supported(probe))
     if wrong == "starts":
         return UnavailableError.exit_code
     return FAILED if wrong else 0
@@ -204,7 +205,7 @@ def _supported(probe: Probe) -> list[Block]:
     first = probe.supported[-1].spec
     todo = f"convcheck run --backend {shlex.quote(SCHEME + probe.command)} {first}"
     return [
-        *page.supported(probe.supported, probe.catalog.types),
+        *_gave_outputs(probe.supported, probe.catalog.types),
         BLANK,
         Text("it speaks the protocol; to see whether it is right:"),
         Text(todo, indent=2, whole=True),
@@ -279,3 +280,71 @@ def _write_folder(form: str, corpus: Corpus, cases: Sequence[Case], path: Path) 
     say(said, err=True)
     for reason, count in (+left).items():
         say(f"left out: {plural(count, 'case')}, {reason}", err=True)
+
+
+_NAME = max(map(len, STEPS))
+_MOST = 60  # lines of supported cases
+
+
+def _step(it: ProbeStep) -> Iterator[Block]:
+    if not it.wrong:
+        name = [("✓ ", "green"), (f"{it.name:<{_NAME}}   ", "")]
+        yield Text(clean(it.note), "dim", label=name, cut=True)
+        return
+    yield Text(it.name, "bold", label=[("✗ ", "bold red")])
+    parts = (("got", it.wrong), ("protocol", it.rule), ("to do", it.hint))
+    for label, words in parts:
+        if words:
+            yield Text(clean(words), label=f"    {label:<9} ")
+
+
+def _printed(lines: Sequence[str]) -> Iterator[Block]:
+    yield from (Text(clean(line), label="    stderr    ") for line in lines)
+
+
+def _gave_outputs(cases: Sequence[Case], types: Types) -> Iterator[Block]:
+    yield BLANK
+    yield Text("gave outputs for", "bold")
+    found = JudgedCases(cases, types).where(cases).lines
+    yield from (Text(said, indent=2, hang=2) for said in found[:_MOST])
+    if len(found) > _MOST:
+        yield Text(f"… and {len(found) - _MOST} more", indent=2)
+
+
+_WEAKEST = 3  # causes listed per spec
+_MISSED = 20  # mutants listed
+
+
+def _score_page(found: Sequence[Score], tier: Tier, verbose: bool) -> Iterator[Block]:
+    missed = [mutant for score in found for mutant in score.missed]
+    yield Text(_summary(found, tier), "bold", hang=2)
+    yield BLANK
+    for score in found:
+        said = f"{number(score.caught)} of {number(score.observable)} caught"
+        style = "bold red" if score.missed else ""
+        yield Text(score.spec, style, right=[(said, "dim")])
+        for mutant in score.weakest if verbose else score.weakest[:_WEAKEST]:
+            noun = "call" if mutant.case.whole_calls else "vector"
+            caught = plural(mutant.caught, noun)
+            yield under(f"{caught}  {mutant.cause.name}: {mutant.case.name}", "dim", hang=2)
+    if missed:
+        yield BLANK
+        yield Text(f"not caught: {number(len(missed))}", "bold")
+        listed = missed if verbose else missed[:_MISSED]
+        for mutant in listed:
+            said = f"{mutant.case.id}: {mutant.cause.says} ({mutant.cause.name})"
+            said += "" if mutant.witness is None else f"; {mutant.witness} shows it"
+            yield Text(said, indent=3, hang=2)
+        if len(listed) < len(missed):
+            yield Text(f"   (and {number(len(missed) - len(listed))} more: -v)", "dim")
+
+
+def _summary(found: Sequence[Score], tier: Tier) -> str:
+    shows = sum(score.observable for score in found)
+    caught = sum(score.caught for score in found)
+    cases = plural(sum(score.cases for score in found), "case")
+    if not shows:
+        return f"no wrong conversion of the catalogue shows in {cases}"
+    catch = "all of them" if caught == shows else f"{number(caught)} of them"
+    show = f"{plural(shows, 'wrong conversion')} {'shows' if shows == 1 else 'show'} in {cases}"
+    return f"{show}; the {tier} vectors catch {catch}"

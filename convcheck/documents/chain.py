@@ -1,15 +1,37 @@
-"""`convcheck-chain/1` and `convcheck-chains/1`: a chain of casts, and all chains of a spec."""
+"""Chains of casts: as JSON, and the table of all chains of three types for compilers.
 
-from collections.abc import Sequence
+In C and Python, a chain of the table is one byte. The two low bits are the verdict. Bit 2 is set if
+the direct cast may replace the chain, bit 3 if the chain may replace the direct cast. ff: no chain.
+"""
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterator, Sequence
+from importlib.resources import files
+from string import Template
 from typing import Any, Final, Literal
+
+from msgspec import field
 
 from convcheck import __version__
 from convcheck.chains.cast import Results
 from convcheck.chains.compare import Proof
-from convcheck.chains.judgement import ChainJudgement, ChainTable, ChainVerdict, ReadAs, Telling
-from convcheck.chains.type_chain import TypeChain, rules_digest
-from convcheck.documents.report import json_text
-from convcheck.judge.words import code_text, value
+from convcheck.chains.judgement import (
+    VERDICTS,
+    ChainJudgement,
+    ChainTable,
+    ChainVerdict,
+    ReadAs,
+    Telling,
+)
+from convcheck.chains.type_chain import TypeChain, rules_digest, rules_name
+from convcheck.documents.report import Named, Pairs, derived, json_text
+from convcheck.judge.result import BackendInfo
+from convcheck.judge.words import code_text, hexadecimal, value
+from convcheck.numerics.format import Text
+from convcheck.plan.chains import ChainOfBackend
 from convcheck.records import Count, Record
 from convcheck.rules.model import DType, Spec
 from convcheck.semantics.expected import EXACT, PATTERNS
@@ -183,4 +205,142 @@ def _result(dtype: DType, found: Results) -> ResultJson:
 def _code(dtype: DType, code: int) -> ResultJson:
     return ResultJson(
         type=dtype.name, result=code_text(dtype.format, code), value=value(dtype.format, code)
+    )
+
+
+class GraphJson(Record, frozen=True, kw_only=True):
+    """The result of a chain under one setting."""
+
+    #: The way of building the graph, and backend options.
+    setting: Pairs
+    #: `cast by cast`, the removed or added casts, or '' if no such change explains the answers.
+    made: str
+    #: Whether the backend documents this change.
+    allowed: bool
+    #: How many inputs have these answers.
+    count: Count
+    #: How many inputs were judged: inputs for which each cast alone is right.
+    of: Count
+    #: Why there are no answers.
+    message: str = ""
+
+
+class ChainGraphsJson(Record, frozen=True, kw_only=True):
+    """The results of a chain."""
+
+    #: From source to destination.
+    types: tuple[Named, ...]
+    #: Why the chain cannot be judged, for example since a cast alone is wrong; empty if it can.
+    untold: tuple[str, ...]
+    #: One per setting.
+    answers: tuple[GraphJson, ...] = field(name="graphs")
+
+
+class GraphsJson(Record, frozen=True, kw_only=True):
+    """How a backend runs chains."""
+
+    format: Literal["convcheck-graphs/1"]
+    convcheck: str
+    #: The spec with the rules.
+    spec: str
+    backend: str
+    version: str
+    #: Chains with an input that shows removed casts.
+    chains: tuple[ChainGraphsJson, ...]
+
+
+def graphs_text(spec: str, info: BackendInfo, found: Sequence[ChainOfBackend]) -> str:
+    """Return a backend's graphs as JSON text, a chain per line."""
+    made = GraphsJson(
+        format="convcheck-graphs/1",
+        convcheck=__version__,
+        spec=spec,
+        backend=info.name,
+        version=info.version,
+        chains=derived(tuple[ChainGraphsJson, ...], found),
+    )
+    return json_text(made, "chains")
+
+
+NONE = 0xFF  # the spec lacks one of the casts
+_FUSE, _SPLIT = 4, 8
+_HEADER = (
+    "spec", "attributes", "source", "middle", "destination", "verdict", "proof", "fuse", "split",
+    "input",
+)  # fmt: skip
+
+
+def chains_csv(table: ChainTable) -> str:
+    """Return a table as CSV, a chain per line. `input` is the code of a counterexample."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(_HEADER)
+    rules = (table.spec.id, " ".join(table.attributes))
+    for names, each in table.chains.items():
+        flags = (str(flag).lower() for flag in (each.is_fused, each.is_split))
+        fmt = each.chain.types[0].format
+        code = next((way.shown.code for way in each.ways if way.shown), None)
+        shown = "" if code is None or isinstance(fmt, Text) else hexadecimal(fmt, code)
+        writer.writerow([*rules, *names, each.verdict, each.proof, *flags, shown])
+    return text.getvalue()
+
+
+def _byte(answer: ChainJudgement | None) -> int:
+    if answer is None:
+        return NONE
+    verdict = VERDICTS.index(answer.verdict)
+    return verdict | answer.is_fused * _FUSE | answer.is_split * _SPLIT
+
+
+def _rows(table: ChainTable) -> Iterator[tuple[str, str, bytes]]:
+    names = [dtype.name for dtype in table.types]
+    for source in names:
+        for middle in names:
+            found = (table.chains.get((source, middle, target)) for target in names)
+            yield source, middle, bytes(map(_byte, found))
+
+
+def _made_by(table: ChainTable) -> str:
+    name = rules_name(table.spec, table.attributes)
+    return f"{name}; by convcheck {__version__}; rules {table.digest}"
+
+
+def _filled(template: str, **gaps: str) -> str:
+    text = (files("convcheck.documents") / "templates" / template).read_text(encoding="utf-8")
+    return Template(text).substitute(gaps)
+
+
+def chains_c(table: ChainTable) -> str:
+    """Return a table as a C header without includes.
+
+    Names begin with the spec and attribute values.
+    """
+    words = ["convcheck", table.spec.id, *table.attributes]
+    name = re.sub("[^a-z0-9]+", "_", "_".join(words).lower())
+    macro = name.upper()
+    types = "\n".join(f"  {macro}_{dtype.name.upper()}," for dtype in table.types)
+    count = len(table.types)
+    lines = []
+    for index, (source, middle, row) in enumerate(_rows(table)):
+        opening = "  {\n" if index % count == 0 else ""
+        closing = "\n  }," if index % count == count - 1 else ""
+        said = ", ".join(map(str, row))
+        lines.append(f"{opening}    {{{said}}}, /* {source} -> {middle} */{closing}")
+    return _filled(
+        "chains.h", made=_made_by(table), name=name, macro=macro, digest=table.digest, types=types,
+        rows="\n".join(lines),
+    )  # fmt: skip
+
+
+def chains_python(table: ChainTable) -> str:
+    """Return a table as a Python module without imports."""
+    return _filled(
+        "chains.py.txt",
+        made=_made_by(table),
+        spec=table.spec.id,
+        attributes=json.dumps(dict(word.split("=", 1) for word in table.attributes)),
+        digest=table.digest,
+        types="\n".join(f'    "{dtype.name}",' for dtype in table.types),
+        verdicts=", ".join(f'"{verdict}"' for verdict in VERDICTS),
+        rows="\n".join(f'    "{row.hex()}"  # {a} -> {b}' for a, b, row in _rows(table)),
     )

@@ -3,13 +3,15 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from convcheck.causes.gather import names_told
-from convcheck.documents.report import FORMAT, End, Head, Line, text_in
+from convcheck.documents.report import FORMAT, End, Head, Line
 from convcheck.errors import UsageError
+from convcheck.files import MOST_OF_REPORT, read_text
 from convcheck.judge.answers import PLACEMENTS
 from convcheck.judge.ranges import Pair, joining
 from convcheck.judge.reading import Types, hook_of, hooks
@@ -59,7 +61,11 @@ def read_each(path: str, types: Types, *, surveys: bool = False) -> Iterator[Run
 
     Unfinished runs have only their finished cases. Raises UsageError like `read`.
     """
-    text = text_in(path, _HINT).encode()
+    try:
+        text = read_text(Path(path), MOST_OF_REPORT).encode()
+    except (OSError, UnicodeDecodeError) as error:
+        said = getattr(error, "strerror", None) or error
+        raise UsageError(f"cannot read {path}: {said}", hint=_HINT) from None
     lines = text.splitlines()
     _check_format(path, lines)
     if not text.endswith((b"\n", b"}")):  # the last line is cut short, for example by a kill

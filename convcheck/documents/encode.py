@@ -1,13 +1,15 @@
 """Write results as the lines of a log."""
 
 from collections.abc import Iterable
+from functools import lru_cache
 from itertools import islice
 from typing import Any
+
+from msgspec.structs import replace
 
 from convcheck import __version__
 from convcheck.causes.gather import Diagnosis, gathered, with_letters
 from convcheck.documents.report import FORMAT, End, ExplainedCause, Head, Line, line_text
-from convcheck.files import write_text
 from convcheck.judge.failure import fails_whole, failure_key_of_case, finding_id, finding_of
 from convcheck.judge.reading import case_head
 from convcheck.judge.result import (
@@ -27,17 +29,11 @@ from convcheck.judge.words import code_text, value
 from convcheck.numerics.format import Format
 from convcheck.plan.diff import explained_cases
 from convcheck.plan.runner import Turn
-from convcheck.records import replace
-from convcheck.report.causes import wrong_answers
 from convcheck.report.counts import summary_of
 from convcheck.report.document import environment
+from convcheck.report.findings import wrong_answers
 from convcheck.rules.model import Case
 from convcheck.semantics.expected import Decision
-
-
-def write(result: RunResult, path: str) -> None:
-    """Write the log of a run to a file atomically. '-' is standard output."""
-    write_text(text(result), path)
 
 
 def text(result: RunResult) -> str:
@@ -171,6 +167,7 @@ def _strip(strip: Strip) -> Strip:
     return replace(strip, words=tuple(_word(strip.format, word) for word in strip.words))
 
 
+@lru_cache(1 << 15)  # most codes stand in many cases
 def _word(fmt: Format | None, word: Word) -> Any:
     if isinstance(word, str):
         return word

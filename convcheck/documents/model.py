@@ -11,7 +11,7 @@ from convcheck.models.calls import InputClass, RowOfInputs
 from convcheck.models.conversions import RowOfBackend
 from convcheck.models.known import KnownValues
 from convcheck.records import Count, Record
-from convcheck.report.model import ModelChain, ModelReport, ReportedConversion
+from convcheck.report.draw.model import ModelChain, ModelReport, ReportedConversion
 from convcheck.rules.model import DType
 
 FORMAT: Final = "convcheck-model/1"

@@ -8,13 +8,10 @@ and value, a row as its place among the rows so far.
 """
 
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
 import msgspec
 
-from convcheck.errors import UsageError
-from convcheck.files import MOST_OF_REPORT, read_text
 from convcheck.judge.reading import plain
 from convcheck.judge.result import (
     BackendInfo,
@@ -170,14 +167,6 @@ def json_text(struct: object, rows: str = "") -> str:
 
 
 def _inert(text: str) -> str:
-    text = OBEYED.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+    if not text.isascii() or "\x7f" in text:  # JSON escapes the others
+        text = OBEYED.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
     return text.replace("##", "#\\u0023")  # only texts have ##, and CI systems obey ##[ in a log
-
-
-def text_in(path: str, hint: str) -> str:
-    """Return the text of a file. Raises UsageError if it cannot be read."""
-    try:
-        return read_text(Path(path), MOST_OF_REPORT)
-    except (OSError, UnicodeDecodeError) as error:
-        said = getattr(error, "strerror", None) or error
-        raise UsageError(f"cannot read {path}: {said}", hint=hint) from None

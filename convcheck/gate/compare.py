@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date
 from fnmatch import filter as matching
 from functools import cached_property
@@ -23,7 +23,6 @@ from convcheck.judge.result import (
     Verdict,
     corpus_of,
 )
-from convcheck.records import replace
 from convcheck.rules.find import compact_names
 
 if TYPE_CHECKING:
@@ -52,7 +51,6 @@ class Failures:
     """A run's failures."""
 
     result: RunResult
-    _hashes: dict[frozenset[str], str] = field(default_factory=dict, compare=False)
 
     @cached_property
     def cases(self) -> dict[str, CaseResult]:
@@ -112,11 +110,8 @@ class Failures:
 
     def corpus(self, ids: Iterable[str]) -> str:
         """Hash the vectors of some cases' specs, in 16 hexadecimal digits."""
-        specs = frozenset(name.partition("/")[0] for name in ids)
-        if specs not in self._hashes:
-            found = tuple(pair for pair in self.result.corpora if pair[0] in specs)
-            self._hashes[specs] = corpus_of(found)[:_DIGITS]
-        return self._hashes[specs]
+        specs = {name.partition("/")[0] for name in ids}
+        return corpus_of(tuple(pair for pair in self.result.corpora if pair[0] in specs))[:_DIGITS]
 
 
 def _kind(group: Group) -> str:
@@ -158,8 +153,29 @@ class CheckedEntry:
     corpus: str  # the hash of its specs' vectors
     by: KnownEntry | None  # an earlier entry with the same failures
     takes: tuple[Taken, ...]  # its failures in the run
-    fault: Fault | None = None
-    excused: bool = False
+    today: date
+
+    @property
+    def fault(self) -> Fault | None:
+        """What is wrong with it."""
+        entry, now = self.entry, self.now
+        if not (self.here or self.away):
+            return "unmatched"
+        if not (self.away or now.ids):
+            return "stale"
+        if now.ids and entry.until is not None and entry.until < self.today:
+            return "expired"
+        if self.freed or not (self.away or self.same):
+            return "changed"
+        if self.otherwise and not entry.waived:
+            return "changed"
+        return "unmatched" if self.unknown else None
+
+    @property
+    def excused(self) -> bool:
+        """Whether it excuses its failures. A changed entry of a cause does."""
+        void = self.fault == "expired" or (self.fault == "changed" and not self.entry.cause)
+        return bool(self.now.ids) and not self.over and not void
 
     @property
     def over(self) -> bool:
@@ -218,8 +234,8 @@ def compare(result: RunResult, known: KnownList, every: Every, today: date) -> C
     failures = Failures(result)
     ids = existing((name for entry in entries for name in entry.names), failures.cases, every)
     taken: dict[Taken, KnownEntry] = {}
-    findings = [_judged(_find(entry, failures, ids, taken), today) for entry in entries]
-    return Comparison(failures, tuple(findings), taken, ids)
+    findings = tuple(_find(entry, failures, ids, taken, today) for entry in entries)
+    return Comparison(failures, findings, taken, ids)
 
 
 def version_of(text: str) -> "Version | None":
@@ -257,8 +273,9 @@ def cases_of(
 
 
 def _find(
-    entry: KnownEntry, failures: Failures, ids: Mapping[str, None], taken: dict[Taken, KnownEntry]
-) -> CheckedEntry:
+    entry: KnownEntry, failures: Failures, ids: Mapping[str, None], taken: dict[Taken, KnownEntry],
+    today: date,
+) -> CheckedEntry:  # fmt: skip
     matched, unknown = cases_of(entry.names, ids)
     out = failures.unfinished if entry.cause else ()
     here = [name for name in matched if name in failures.cases and name not in out]
@@ -283,27 +300,5 @@ def _find(
         failures.corpus(here),
         by,
         tuple(takes),
+        today,
     )
-
-
-def _judged(finding: CheckedEntry, today: date) -> CheckedEntry:
-    """Return an entry with its fault. A changed entry of a cause stays excused."""
-    fault = _fault(finding, today)
-    void = fault == "expired" or (fault == "changed" and not finding.entry.cause)
-    excused = bool(finding.now.ids) and not finding.over and not void
-    return replace(finding, fault=fault, excused=excused)
-
-
-def _fault(finding: CheckedEntry, today: date) -> Fault | None:
-    entry, now = finding.entry, finding.now
-    if not (finding.here or finding.away):
-        return "unmatched"
-    if not (finding.away or now.ids):
-        return "stale"
-    if now.ids and entry.until is not None and entry.until < today:
-        return "expired"
-    if finding.freed or not (finding.away or finding.same):
-        return "changed"
-    if finding.otherwise and not entry.waived:
-        return "changed"
-    return "unmatched" if finding.unknown else None

@@ -14,6 +14,7 @@ from typing import Any, Literal, TypeVar
 from convcheck.causes.gather import chosen_causes
 from convcheck.history.environments import Release
 from convcheck.judge.result import FAILURES, CaseResult, CauseInWords, Names, RunResult
+from convcheck.records import grouped
 
 K = TypeVar("K", bound=Hashable)
 State = Literal["fails", "passes", "otherwise", "lacks"]
@@ -147,38 +148,20 @@ def history_of(
     results = results_of(asked)
     named = {cause.name: cause for one in asked if one.run for cause in one.run.causes}
     chosen = chosen_for(results, named) if causes is None else causes
-    judged = _Judged.of(results, _blamed(results, chosen))
-    found: dict[Names, dict[RuleKey, dict[str, None]]] = defaultdict(lambda: defaultdict(dict))
-    for (_, name), rows in judged.blamed.items():
-        for row, names in rows.items():
-            found[names][row][name] = None
-    order = sorted(found, key=lambda names: (not names, -len(set().union(*found[names].values()))))
-    told = [
-        CauseHistory(
-            tuple(named[name] for name in names),
-            tuple(_row_history(row, names, cases, judged) for row, cases in found[names].items()),
-        )
-        for names in order
-    ]
+    histories = _histories(results, _blamed(results, chosen))
+    rows = grouped((names, row) for (names, _), row in histories.items())
+
+    def size(names: Names) -> int:
+        cases = (some for row in rows[names] for some in row.states.values())
+        return len(set[str]().union(*cases))
+
+    order = sorted(rows, key=lambda names: (not names, -size(names)))
+    told = (CauseHistory(tuple(map(named.__getitem__, n)), tuple(rows[n])) for n in order)
     return History(tuple(asked), tuple(told))
 
 
 Key = tuple[Release, str]  # (release, case id)
 Blamed = Mapping[Key, Mapping[RuleKey, Names]]  # of failures: rows with their causes
-
-
-@dataclass(frozen=True)
-class _Judged:
-    releases: tuple[Release, ...]  # oldest first
-    by_case: Mapping[str, Mapping[Release, CaseResult]]  # the results by case id and tested release
-    blamed: Blamed
-
-    @staticmethod
-    def of(results: Mapping[Key, CaseResult], blamed: Blamed) -> "_Judged":
-        by_case: dict[str, dict[Release, CaseResult]] = defaultdict(dict)
-        for (release, name), result in results.items():
-            by_case[name][release] = result
-        return _Judged(tuple(dict.fromkeys(release for release, _ in results)), by_case, blamed)
 
 
 def results_of(asked: Iterable[AskedRelease]) -> dict[Key, CaseResult]:
@@ -207,12 +190,7 @@ def row_histories(
     `broken` has the rows of each failing case, which may be coarser than spec rows.
     """
     blamed: Blamed = {key: dict.fromkeys(rows, ()) for key, rows in broken.items()}
-    judged = _Judged.of(results, blamed)
-    cases: dict[RuleKey, dict[str, None]] = defaultdict(dict)
-    for (_, name), rows in blamed.items():
-        for row in rows:
-            cases[row][name] = None
-    return [_row_history(row, (), some, judged) for row, some in cases.items()]
+    return list(_histories(results, blamed).values())
 
 
 def _blamed(results: Mapping[Key, CaseResult], causes: Mapping[Key, Names]) -> Blamed:
@@ -242,19 +220,30 @@ def _broken(result: CaseResult) -> list[RuleKey]:
     return list(dict.fromkeys(rows)) or [RuleKey(result.verdict, "as a whole", "")]
 
 
-def _row_history(row: RuleKey, names: Names, cases: Iterable[str], judged: _Judged) -> RowHistory:
-    found: dict[Release, dict[str, State]] = {release: {} for release in judged.releases}
-    for name in cases:
-        for release, result in judged.by_case[name].items():
-            rows = judged.blamed.get((release, name), {})
-            if result.verdict in UNJUDGED:
-                state: State = "lacks"
-            elif row in rows:
-                state = "fails" if rows[row] == names else "otherwise"
-            else:  # a crash hides the row
-                state = "otherwise" if result.verdict in DIED else "passes"
-            found[release][name] = state
-    return RowHistory(row, {release: states for release, states in found.items() if states})
+def _histories(
+    results: Mapping[Key, CaseResult], blamed: Blamed
+) -> dict[tuple[Names, RuleKey], RowHistory]:
+    releases = dict.fromkeys(release for release, _ in results)
+    by_case = grouped((name, (release, result)) for (release, name), result in results.items())
+    cases = grouped(
+        ((names, row), name) for (_, name), rows in blamed.items() for row, names in rows.items()
+    )
+    found: dict[tuple[Names, RuleKey], RowHistory] = {}
+    for (names, row), having in cases.items():
+        states: dict[Release, dict[str, State]] = {release: {} for release in releases}
+        for name in dict.fromkeys(having):
+            for release, result in by_case[name]:
+                rows = blamed.get((release, name), {})
+                if result.verdict in UNJUDGED:
+                    state: State = "lacks"
+                elif row in rows:
+                    state = "fails" if rows[row] == names else "otherwise"
+                else:  # a crash hides the row
+                    state = "otherwise" if result.verdict in DIED else "passes"
+                states[release][name] = state
+        told = {release: some for release, some in states.items() if some}
+        found[names, row] = RowHistory(row, told)
+    return found
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,6 @@ from convcheck.chains.asked import (
     ChainCorpus,
     chain_case,
     first_nodes,
-    pairs_of,
     takes_pairs,
     telling_codes,
 )
@@ -100,11 +99,6 @@ def asked_chain(casts: CompiledCasts, names: Sequence[str]) -> AskedChain | None
     return AskedChain(chain_case(casts, names), codes) if len(codes) else None
 
 
-def asked_pairs(catalog: Catalog, spec: Spec, wanted: Callable[[Case], bool]) -> list[AskedChain]:
-    """Return wanted pairs of a node and its inverse."""
-    return [AskedChain(*pair) for pair in pairs_of(catalog, spec, wanted)]
-
-
 def corpus_of_chains(corpus: Corpus, asked: Iterable[AskedChain], address: str) -> ChainCorpus:
     """Return the vectors of chains."""
     promises = promises_of(address.partition(":")[0], corpus.catalog.types)
@@ -135,7 +129,7 @@ def newest_answered(
     cases = [case for spec in specs for case in _probes(corpus.catalog, spec)]
     corpus = replace(corpus, tier="edge")
     done = execute(address, cases, corpus.only(cases), timeout=timeout, catalog=corpus.catalog)
-    answered = {result.case.spec for result in done.results if result.verdict != "unsupported"}
+    answered = {result.case.spec for result in done.cases if result.verdict != "unsupported"}
     newest: dict[str, Spec] = {}
     for spec in sorted(specs, key=lambda spec: spec.version, reverse=True):
         if spec.id in answered:
@@ -212,9 +206,9 @@ def ask_chains(
     )  # fmt: skip
     if done.interrupted:
         raise KeyboardInterrupt
-    says = {one.name: one.says for one in named_of(done.results, files, catalog.types)}
+    says = {one.name: one.says for one in named_of(done.cases, files, catalog.types)}
     of: dict[str, list[GraphAnswer]] = {}
-    for result in done.results:
+    for result in done.cases:
         of.setdefault(result.case.unset_id, []).append(_answer(result, says))
     return done.backend, tuple(ChainOfBackend(one.case, tuple(of[one.case.id])) for one in asked)
 

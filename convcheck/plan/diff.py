@@ -202,11 +202,6 @@ class RunDifference(Record, frozen=True, kw_only=True):
         added = any(case.verdict in FAILURES for case in self.added)
         return added or any(f.change in ("new", "changed") for f in self.findings)
 
-    @property
-    def nothing(self) -> bool:
-        """Whether the runs are the same."""
-        return not any(self.summary.values())
-
 
 def check_comparable(old: RunResult, new: RunResult, names: tuple[str, str]) -> None:
     """Raise UsageError if the runs from the files `names` used different vectors."""

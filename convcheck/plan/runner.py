@@ -1,17 +1,16 @@
 """Run a plan's units, and yield their results."""
 
 import os
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
 
 from convcheck import signals
 from convcheck.ask.jobs import Job, Judge, VectorSource
 from convcheck.backends.protocol import max_elements, prepare_backend
 from convcheck.judge.calls import judge
-from convcheck.judge.result import FAILURES, BackendInfo, CaseResult, Part, RunResult, remarks
+from convcheck.judge.result import FAILURES, BackendInfo, CaseResult, Part, RunResult
 from convcheck.plan.units import Unit, part_of
 from convcheck.pool.lane import Report, Reported, Restarts
 from convcheck.pool.local import locally
@@ -27,21 +26,12 @@ from convcheck.vectors.model import CallSet, Vectors
 
 
 @dataclass(frozen=True)
-class Workers:
-    """The processes that do the work."""
-
-    count: int | None = None  # processes on this machine; None: one per core
-    executor: str | None = None  # of a Dask cluster; None: this machine
-
-
-@dataclass(frozen=True)
 class Done:
     """A finished unit and its result."""
 
     unit: Unit
     part: Part
-    before: bool = False
-    seconds: float = 0.0
+    seconds: float
 
 
 @dataclass(frozen=True)
@@ -56,85 +46,37 @@ class Turn:
 Event = BackendInfo | Done | Restarts
 
 
-class ResultStore(Protocol):
-    """A store for results, with those of an earlier run."""
-
-    @property
-    def backend(self) -> BackendInfo | None:
-        """The backend's name and version, if it was opened."""
-
-    @property
-    def done(self) -> Mapping[str, Part]:
-        """The finished parts, by unit id."""
-
-    def name(self, backend: BackendInfo) -> None:
-        """Store the backend's name and version. Raises UsageError if they changed."""
-
-    def add(self, unit: Unit, part: Part) -> None:
-        """Store the result of a unit."""
-
-
-_to_stderr = partial(say, err=True)
-
-
 def run(
-    setup: Setup,
-    plan: Sequence[Unit],
-    workers: Workers,
-    journal: ResultStore | None = None,
-    say: Callable[[str], None] = _to_stderr,
+    setup: Setup, plan: Sequence[Unit], jobs: int | None, executor: str | None = None
 ) -> Generator[Event, None, None]:
     """Run a plan's units. Yields each result, the backend's name, and restarts as they grow.
 
-    Results in the journal come first and are not tested again. `say` reports a backend's one-time
-    preparation. Closing the generator ends the workers. Raises UnavailableError or UsageError.
+    `jobs` is the number of processes, None for one per core; `executor` is a Dask cluster. Closing
+    the generator ends the workers. Raises UnavailableError or UsageError.
     """
-    done = journal.done if journal else {}
-    yield from (Done(unit, done[unit.id], before=True) for unit in plan if unit.id in done)
-    left = [unit for unit in plan if unit.id not in done]
-    with closing(_reports(setup, left, workers, say)) as reports:
+    with closing(_reports(setup, plan, jobs, executor)) as reports:
         for report in reports:
             if isinstance(report, Reported):
-                unit = left[report.position]
-                part = part_of(unit, report.result)
-                if journal:
-                    journal.add(unit, part)
-                yield Done(unit, part, seconds=report.seconds)
+                unit = plan[report.position]
+                yield Done(unit, part_of(unit, report.result), report.seconds)
             else:
-                if journal and isinstance(report, BackendInfo):
-                    journal.name(report)
                 yield report
 
 
 def _reports(
-    setup: Setup, plan: Sequence[Unit], workers: Workers, say: Callable[[str], None]
+    setup: Setup, plan: Sequence[Unit], count: int | None, executor: str | None
 ) -> Generator[Report, None, None]:
     jobs = [
         Job(n, unit.case, span=unit.span, main=unit.main, later=unit.later)
         for n, unit in enumerate(plan)
     ]
-    if workers.executor:
+    if executor:
         from convcheck.pool.dask import on_cluster
 
-        return on_cluster(workers.executor, setup, jobs, setup.timeout)
+        return on_cluster(executor, setup, jobs, setup.timeout)
     max_elements()
-    prepare_backend(setup.address, say)
-    return locally(setup, jobs, workers.count or os.cpu_count() or 1, setup.timeout)
-
-
-@dataclass(frozen=True)
-class Execution:
-    """Results in plan order, incomplete if interrupted."""
-
-    results: tuple[CaseResult, ...]
-    backend: BackendInfo
-    interrupted: bool = False
-    restarts: int = 0
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Remarks for the report."""
-        return remarks(self.restarts, self.results)
+    prepare_backend(setup.address, partial(say, err=True))
+    return locally(setup, jobs, count or os.cpu_count() or 1, setup.timeout)
 
 
 def execute(
@@ -150,13 +92,16 @@ def execute(
     judge: Judge | None = None,
     catalog: Catalog | None = None,
     causes: tuple[CauseFile, ...] = (),
-) -> Execution:
-    """Test every case with its vectors, with large and many calls if `thorough`."""
+) -> RunResult:
+    """Test every case with its vectors, with large and many calls if `thorough`.
+
+    The run has no tier and no vectors; its cases are in plan order, incomplete if interrupted.
+    """
     setup = Setup(address, corpus, judge, timeout, False, catalog, causes)
     plan = [Unit(case, later=() if thorough else None) for case in cases]
     backend, restarts, interrupted = BackendInfo(address, ""), 0, False
     found: dict[str, CaseResult] = {}
-    with closing(run(setup, plan, Workers(jobs))) as events:
+    with closing(run(setup, plan, jobs)) as events:
         try:
             for event in events:
                 if isinstance(event, BackendInfo):
@@ -172,7 +117,9 @@ def execute(
             signals.handled()
             interrupted = True
     results = tuple(found[case.id] for case in cases if case.id in found)
-    return Execution(results, backend, interrupted, restarts)
+    return RunResult(
+        backend, "", "disputed", (), results, interrupted=interrupted, restarts=restarts
+    )
 
 
 @dataclass(frozen=True)
@@ -202,9 +149,9 @@ class Single:
         alike = [one for one in cases(spec) if (one.inputs, one.outputs) == types]
         return alike if case in alike else [case]
 
-    def result(self, done: Execution) -> CaseResult:
+    def result(self, done: RunResult) -> CaseResult:
         """Return the result of the case itself. Raises KeyboardInterrupt if there is none."""
-        for result in done.results:
+        for result in done.cases:
             if result.case == self.one.case and not done.interrupted:
                 return result
         raise KeyboardInterrupt

@@ -98,20 +98,13 @@ class Fitting:
 
 
 @dataclass(frozen=True)
-class Beside:
-    """Groups of blocks, side by side if they fit."""
-
-    groups: "Sequence[Sequence[Block]]"
-
-
-@dataclass(frozen=True)
 class Dim:
     """Blocks of less importance."""
 
     blocks: "Iterable[Block]"
 
 
-Block = Text | Command | Codes | Table | Fitting | Beside | Dim
+Block = Text | Command | Codes | Table | Fitting | Dim
 BLANK = Text()
 
 

@@ -50,6 +50,9 @@ STATUSES = (  # the worst first
 #: In a matrix with letters of causes, where the symbols above could be letters.
 UNEXPLAINED = Status("not explained", "none", "!", "bold red")
 NO_FAILURE = Status("no failure", "none", ".", "green")
+STYLES = {status.word: status.style for status in STATUSES}
+#: The words of those that fail, also of those that fail no run.
+FAILING = {*FAILURES, BELOW.word, KNOWN.word, WAIVED.word}
 _BY_WORD = {status.word: status for status in STATUSES}
 _RANKS = {status.word: rank for rank, status in enumerate(STATUSES)}
 

@@ -14,7 +14,6 @@ from convcheck.causes.gather import Diagnosis, gathered
 from convcheck.judge.result import CaseResult, Cpu, Environment, Group, Problem, RunResult, Verdict
 from convcheck.judge.words import clean
 from convcheck.records import replace
-from convcheck.report.causes import ToldCause, letters_of, told_causes
 from convcheck.report.counts import (
     BELOW,
     STATUSES,
@@ -25,7 +24,15 @@ from convcheck.report.counts import (
     required_score,
     status_of,
 )
-from convcheck.report.findings import CaseReport, Finding, failures_of, findings_of
+from convcheck.report.findings import (
+    CaseReport,
+    Finding,
+    ToldCause,
+    failures_of,
+    findings_of,
+    letters_of,
+    told_causes,
+)
 from convcheck.report.matrix import StatusMatrix, lettered_matrices, matrix, part_with
 from convcheck.rules.types import Types
 from convcheck.streams import number, plural

@@ -1,14 +1,20 @@
 """The data of a site: releases of runtimes, and their history.
 
-Reports are reduced as they are read, since dozens are in memory at once.
+Reports are reduced as they are read, since dozens are in memory at once. Names derive from reports,
+so that links stay valid.
 """
 
+import hashlib
+import json
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
+from pathlib import PurePosixPath
 from typing import Any
+
+from packaging.version import InvalidVersion, Version
 
 from convcheck.backends.process.backend import RUNTIMES
 from convcheck.documents.decode import read_each
@@ -39,10 +45,8 @@ from convcheck.judge.result import (
 from convcheck.judge.words import clean
 from convcheck.records import replace
 from convcheck.report.counts import (
-    BELOW,
-    KNOWN,
+    FAILING,
     STATUSES,
-    WAIVED,
     Status,
     required_score,
     status_of,
@@ -50,16 +54,100 @@ from convcheck.report.counts import (
 from convcheck.report.draw.history import row_story
 from convcheck.report.findings import CaseFailure, Finding, failures_of, findings_of
 from convcheck.semantics.expected import Decision
-from convcheck.site.names import (
-    RunName,
-    file_name,
-    page_of_finding,
-    release_order,
-    rule_of_group,
-    rule_of_whole,
-    run_name,
-)
 from convcheck.streams import number, plural
+
+WHOLE = "as a whole"
+_NUMBER = re.compile(r"v?\d+(\.\w+)*([+-]\S+)?")
+_FAITHFUL = re.compile(r"[a-z0-9]+([.-][a-z0-9]+)*")
+_LONGEST = 60  # characters of a part of a file name
+
+
+@dataclass(frozen=True, order=True)
+class RunName:
+    """A runtime and its release."""
+
+    #: The runtime's own name, such as onnxruntime, with the backend's variant if it has one.
+    runtime: str
+    release: str  # the version; '' if unknown
+
+    def __str__(self) -> str:
+        return f"{self.runtime} {self.release}".strip()
+
+
+def run_name(backend: BackendInfo) -> RunName:
+    """Split a backend's version into name and release: 'onnxruntime 1.31.1, CPU …'.
+
+    The name includes the backend's variant: openvino:const. By default, it is the backend's name.
+    """
+    words = re.split("[,(]", clean(backend.version))[0].split()
+    at = next((i for i, word in enumerate(words) if _NUMBER.fullmatch(word)), None)
+    if at is None:
+        return RunName(clean(backend.name), " ".join(words))
+    said = " ".join((*words[:at], *words[at + 1 :])) or clean(backend.name)
+    inside = _ENVIRONMENT.match(backend.name)
+    before, _, variant = (inside[1] if inside else backend.name).partition(":")
+    variant = "" if before == "process" or "." in before else clean(variant)
+    return RunName(f"{said}:{variant}" if variant else said, words[at])
+
+
+def release_order(release: str) -> tuple[bool, Version, tuple[tuple[bool, int, str], ...]]:
+    """Return a sort key: versions by PEP 440, after all other strings."""
+    parts = re.findall(r"\d+|\D+", release)
+    natural = tuple((p.isdigit(), int(p) if p.isdigit() else 0, p) for p in parts)
+    try:
+        return True, Version(release), natural
+    except InvalidVersion:
+        return False, Version("0"), natural
+
+
+def rule_of_row(row: RuleKey) -> RuleKey:
+    """Return the rule of a history's row. Cases that fail as a whole have no home."""
+    file = row.place.rpartition(":")[0]
+    return _rule_in(row.rule, file) if file else RuleKey(f"{row.rule} {WHOLE}", "", "")
+
+
+@lru_cache(4096)
+def _rule_in(name: str, place: str) -> RuleKey:
+    """Return a rule with its home: the standard and the spec file without version, onnx/cast."""
+    file = PurePosixPath(place.replace("\\", "/"))
+    stem = re.sub(r"-\d+(\.\d+)*$", "", file.stem)
+    return RuleKey(name, "", f"{file.parent.name}/{stem}".lstrip("/"))
+
+
+def _rule_of_whole(case: CaseResult) -> RuleKey:
+    standard, _, operator = case.case.op.rpartition(".")
+    return RuleKey(f"{case.verdict} {WHOLE}", "", f"{standard}/{operator}".lower().lstrip("/"))
+
+
+def finding_of_site(name: RunName, rule: RuleKey) -> str:
+    """Return a twelve-digit id of a rule's failures in a release."""
+    said = json.dumps([rule.place, rule.rule, name.runtime, name.release])
+    return hashlib.sha256(said.encode()).hexdigest()[:12]
+
+
+def file_name(*parts: str) -> str:
+    """Return a file name of portable letters, with a hash if parts had to be changed."""
+    slugs = [re.sub(r"[^a-z0-9.]+", "-", part.lower()).strip("-.")[:_LONGEST] for part in parts]
+    name = "_".join(slug or "x" for slug in slugs)
+    if all(_FAITHFUL.fullmatch(part) and len(part) <= _LONGEST for part in parts):
+        return name
+    return f"{name}~{hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:6]}"
+
+
+def page_of_rule(rule: RuleKey) -> str:
+    """Return the path of a rule's page."""
+    return f"rules/{file_name(*rule.place.split('/'), rule.rule)}.html"
+
+
+def page_of_runtime(runtime: str) -> str:
+    """Return the path of a runtime's page."""
+    return f"runtimes/{file_name(runtime)}.html"
+
+
+def page_of_finding(name: RunName, rule: RuleKey) -> str:
+    """Return the permanent path of a finding's page."""
+    return f"findings/{finding_of_site(name, rule)}.html"
+
 
 _ENVIRONMENT = re.compile(rf"^env:.*:((?:{'|'.join(RUNTIMES)})(?::[^:]*)?)$")
 _ACCUSED = FAILURES - {"error"}  # an error belongs to convcheck or its adapter
@@ -165,12 +253,13 @@ def _by_rule(case: CaseResult) -> Iterator[tuple[RuleKey, CaseResult]]:
     found: dict[RuleKey, list[Group]] = {}
     for group in case.groups:
         if group.verdict != "error":
-            found.setdefault(rule_of_group(group), []).append(group)
+            rule = _rule_in(group.decision.rule, group.decision.place.file)
+            found.setdefault(rule, []).append(group)
     for rule, groups in found.items():
         verdicts = [group.verdict for group in groups if group.verdict in _ACCUSED]
         yield rule, replace(case, verdict=(*verdicts, "pass")[0], groups=tuple(groups))
     if fails_whole(case) and case.verdict in _ACCUSED:
-        yield rule_of_whole(case), replace(case, groups=())
+        yield _rule_of_whole(case), replace(case, groups=())
 
 
 def _count(facts: RuleFacts, part: CaseResult) -> None:
@@ -351,7 +440,6 @@ def _asked(runs: Sequence[SiteRun]) -> Iterator[AskedRelease]:
 
 _WHOLE, _LEAST = 1000, 5  # a bar's length, and its shortest part's
 _HEATS = 5
-_FAILING = {*FAILURES, *(one.word for one in (KNOWN, BELOW, WAIVED))} - {"error"}
 _LETTER = 6.4  # pixels of a badge per letter
 
 
@@ -460,7 +548,7 @@ def badges(run: SiteRun, requirements: Mapping[str, Collection[str]]) -> Iterato
 def _badge(url: str, left: str, statuses: Mapping[Status, int]) -> Drawn:
     """Return a badge without a percentage, which would hide unsupported cases."""
     counts = {one.word: count for one, count in statuses.items()}
-    failing = sum(counts.get(word, 0) for word in _FAILING)
+    failing = sum(counts.get(word, 0) for word in FAILING - {"error"})
     unjudged = ("unsupported", "undefined", "error")
     judged = sum(counts.values()) - sum(counts.get(word, 0) for word in unjudged)
     lacking = counts.get("unsupported", 0)

@@ -32,9 +32,12 @@ from convcheck.site.data import (
     cause_cells,
     heat_cells,
     newest_cell,
+    page_of_finding,
+    page_of_rule,
+    page_of_runtime,
+    rule_of_row,
     with_mark,
 )
-from convcheck.site.names import page_of_finding, page_of_rule, page_of_runtime, rule_of_row
 from convcheck.streams import number, plural
 
 TEMPLATES = Path(__file__).with_name("templates")

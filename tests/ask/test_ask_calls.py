@@ -25,7 +25,7 @@ def run(name, numbers=(0, 1, 2), **options):
 
 
 def bad_one(execution):
-    before, result, after = execution.results
+    before, result, after = execution.cases
     assert [(r.verdict, r.checked, r.message) for r in (before, after)] == [("pass", SHORT, "")] * 2
     assert result.case == case(1)
     return result
@@ -64,7 +64,7 @@ def test_a_deadly_call_costs_only_itself(name):
     assert example.inputs[0].words == (7,), "the call that does it is shown"
     assert example.message == DEATHS[name]
     assert example.got is None
-    assert execution.notes == ("the backend was restarted 2 times",)
+    assert execution.remarks == ("the backend was restarted 2 times",)
 
 
 def test_two_deadly_calls():
@@ -87,20 +87,20 @@ def test_a_call_that_hangs():
 ])  # fmt: skip
 def test_a_backend_that_always_dies_costs_little(name, words, tried):
     execution = run(name, (1,), timeout=0.3 if name == "HangsAlways" else 20.0)
-    [result] = execution.results
+    [result] = execution.cases
     assert (result.verdict, result.checked) == ("crashed", tried)
     assert any(words in g.kind for g in result.groups)
-    assert execution.notes == (f"the backend was restarted {2 * tried} times",)
+    assert execution.remarks == (f"the backend was restarted {2 * tried} times",)
 
 
 def test_a_backend_that_dies_of_its_past_blames_no_call():
-    [result] = run("AfterManyCalls", (1,)).results
+    [result] = run("AfterManyCalls", (1,)).cases
     assert (result.verdict, result.checked) == ("crashed", 0)
     assert {g.kind for g in result.groups} == {"died of SIGSEGV; not reproduced alone"}
 
 
 def test_a_death_is_not_forgotten_over_a_declined_call():
-    [result] = run("DiesThenDeclines", (1,)).results
+    [result] = run("DiesThenDeclines", (1,)).cases
     assert result.verdict == "crashed"
     assert counts(result) == [("crashed", "died of SIGSEGV", 1, 1)]
 
@@ -135,7 +135,7 @@ def test_codes_of_another_storage(name):
     assert counts(result)[0] == ("fail", "wrong type", 1, 1)
     assert shown(result).message == MALFORMED[name]
     assert shown(result).inputs[0].words == (7,)
-    assert not execution.notes
+    assert not execution.remarks
 
 
 WRONG = {
@@ -164,7 +164,7 @@ def test_a_wrong_answer(name):
     example = shown(result)
     assert example.inputs[0].words == (7,)
     assert [strip.shape for strip in example.got][:1] == ([shape] if shape else [])
-    assert not execution.notes
+    assert not execution.remarks
 
 
 @pytest.mark.parametrize("name", ["Refuses", "DeclinesLater"])
@@ -181,13 +181,13 @@ def test_calls_of_too_large_answers_are_not_asked(monkeypatch):
     assert (result.verdict, result.checked, result.left_out) == ("pass", SHORT, LONG - SHORT)
     said = "9 calls were not asked: an answer of more elements than CONVCHECK_MAX_ELEMENTS allows"
     assert result.message == said
-    assert execution.notes == (said,)
+    assert execution.remarks == (said,)
 
 
 def test_a_case_of_nothing_but_such_calls_is_no_pass(monkeypatch):
     monkeypatch.setattr("planted.counting.LONG", 12)
     monkeypatch.setenv(LIMIT_VARIABLE, "1")
     execution = run("Good", (0,))
-    [result] = execution.results
+    [result] = execution.cases
     assert (result.checked, result.left_out) == (2, 1)
     assert result.message.startswith("1 call was not asked")

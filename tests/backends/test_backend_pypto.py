@@ -204,7 +204,7 @@ class Spoils:
 
 
 def test_a_spoiled_backend_gets_a_new_worker_and_poisons_no_other_case():
-    results = ran("tests.backends.test_backend_pypto:Spoils", *range(4)).results
+    results = ran("tests.backends.test_backend_pypto:Spoils", *range(4)).cases
     verdicts = [r.verdict for r in results]
     assert verdicts[0] == verdicts[2] == verdicts[3] == "pass"
     assert verdicts[1] not in ("pass", "error", "crashed", "refused")

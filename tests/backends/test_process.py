@@ -59,7 +59,7 @@ def judged(command):
 
 
 def verdicts(execution):
-    return {result.case.name: result.verdict for result in execution.results}
+    return {result.case.name: result.verdict for result in execution.cases}
 
 
 RIGHT = {
@@ -85,7 +85,7 @@ def test_the_example_in_c(compiler, tmp_path):
     assert verdicts(execution) == RIGHT
     assert execution.backend.name == f"process:{tmp_path}/mine"
     assert execution.backend.version == "cast.c 1.0"
-    assert {r.message for r in execution.results} == {"", "no such kernel"}
+    assert {r.message for r in execution.cases} == {"", "no such kernel"}
 
 
 @needs_cc
@@ -93,7 +93,7 @@ def test_a_kernel_in_c_may_refuse(tmp_path):
     source = convcheck("backend", "example", "c").stdout
     start = source.index("static const char *to_bfloat16")
     refusing = source[start:].replace("(void)request;", '(void)request; return "not today";', 1)
-    found = judged(compiled(tmp_path, source[:start] + refusing)).results
+    found = judged(compiled(tmp_path, source[:start] + refusing)).cases
     [refused] = [result for result in found if result.case.name == "float32-to-bfloat16"]
     assert refused.verdict == "refused"
     said = [e.message for g in refused.groups for e in g.examples]
@@ -298,7 +298,7 @@ def test_programs_that_cannot_be_started(tmp_path, monkeypatch):
 def test_the_rest_of_the_run_goes_on():
     modes = ["text", "twice_later"]
     numbers = [n for mode in modes for n in (100 + len(mode), list(bad.MODES).index(mode))]
-    results = ran(f"process:{BAD} all", *numbers, 200).results
+    results = ran(f"process:{BAD} all", *numbers, 200).cases
     assert [r.verdict for r in results] == ["pass", "error", "pass", "error", "pass"]
     assert "`debug: x = 3`" in results[1].message
     assert "is answered twice" in results[3].message
@@ -311,7 +311,7 @@ def test_the_rest_of_the_run_goes_on():
 ])  # fmt: skip
 def test_the_deadly_input_is_found(mode, words):
     timeout = 0.6 if "hangs" in mode else 20.0
-    before, result, after = ran(f"process:{BAD} {mode}", 0, 1, 2, timeout=timeout).results
+    before, result, after = ran(f"process:{BAD} {mode}", 0, 1, 2, timeout=timeout).cases
     assert (before.verdict, before.checked) == (after.verdict, after.checked) == ("pass", 37)
     assert (result.verdict, result.checked) == ("crashed", 127)
     assert result.message.startswith("100: ")

@@ -41,7 +41,7 @@ def test_the_reference_is_the_same_served():
 
 
 def planted(address):
-    (result,) = ran(address, 1).results
+    (result,) = ran(address, 1).cases
     return result.verdict, result.message, result.checked
 
 
@@ -87,7 +87,7 @@ def test_a_planted_backend_is_the_same_served(name, specs):
 def test_a_backend_that_wants_a_new_process_gets_one(specs):
     it = "tests.planted.bad_backends:Spoiled"
     two = ran(f"process:{SERVE} --specs {specs} {it}", 0, 1)
-    assert [r.verdict for r in two.results] == ["pass", "pass"]
+    assert [r.verdict for r in two.cases] == ["pass", "pass"]
     assert two.restarts == 0
 
 

@@ -16,8 +16,7 @@ from command import convcheck
 
 from convcheck.chains.judgement import chain_table, triples
 from convcheck.chains.type_chain import CompiledCasts
-from convcheck.documents.chain import chains_text
-from convcheck.documents.chain_tables import chains_c, chains_csv, chains_python
+from convcheck.documents.chain import chains_c, chains_csv, chains_python, chains_text
 from convcheck.documents.schemas import schema
 from specs import head
 

@@ -24,7 +24,7 @@ from report_json import parsed
 from report_runs import NARROW, TABLE, unasked
 
 from convcheck import cli
-from convcheck.documents.encode import write
+from convcheck.documents import encode
 from convcheck.gate.baseline import HEAD as JUDGED
 from convcheck.gate.baseline import Written, baseline, read_known, updated
 from convcheck.judge.result import Shard
@@ -328,15 +328,15 @@ def test_what_baseline_refuses(tmp_path):
         (replace(whole_run, interrupted=True), "has only a part of a run\n  hint: run it again"),
         (replace(whole_run, shard=Shard(1, 2, "0")), "only a part of a run\n  hint: `convcheck"),
     ):
-        write(result, str(report))
+        report.write_text(encode.text(result))
         done = convcheck("known", out, report)
         assert (done.returncode, said in done.stderr, out.exists()) == (2, True, False)
     cases = [unasked(c, "unsupported", "no kernel") for c in HERE]
-    write(replace(whole_run, cases=tuple(cases)), str(report))
+    report.write_text(encode.text(replace(whole_run, cases=tuple(cases))))
     done = convcheck("known", out, report)
     assert (done.returncode, out.exists()) == (3, False)
     assert done.stderr == "nothing was judged, and nothing written\n"
-    write(whole_run, str(report))
+    report.write_text(encode.text(whole_run))
     done = convcheck("known", "a" * 300, report)
     assert (done.returncode, "File name too long" in done.stderr) == (2, True), done.stderr
 
@@ -358,7 +358,7 @@ def test_options_that_do_not_go_together(arguments, said):
 
 
 def test_a_list_on_standard_output(tmp_path):
-    write(found(FAILING), str(tmp_path / "run.json"))
+    (tmp_path / "run.json").write_text(encode.text(found(FAILING)))
     done = convcheck("known", "-", tmp_path / "run.json")
     assert (done.returncode, done.stderr) == (0, f"1 entry: 1 new\n{HOLDS}")
     assert tomllib.loads(done.stdout)["known"][0]["count"] == 21

@@ -6,8 +6,7 @@ from report_runs import RUNS
 from convcheck.errors import Place, UsageError
 from convcheck.gate.baseline import released
 from convcheck.judge.result import BackendInfo, Excuse, Problem, Shard
-from convcheck.plan.merge import merge_shards
-from convcheck.plan.units import plan_digest
+from convcheck.plan.units import merge_shards, plan_digest
 from convcheck.records import replace
 
 OF = 4

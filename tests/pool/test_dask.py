@@ -73,7 +73,7 @@ def here(setup, asked):
         setup.address, [job.case for job in asked], setup.corpus, judge=setup.judge,
         jobs=1, timeout=20.0, fail_fast=False, on_result=lambda result: None,
     )  # fmt: skip
-    return dict(enumerate(execution.results)), execution.backend, execution.restarts
+    return dict(enumerate(execution.cases)), execution.backend, execution.restarts
 
 
 def there(reports):

@@ -46,8 +46,8 @@ def run(name, numbers=(0, 1, 2), *, corpus=None, module="bad_backends", **option
 
 
 def bad_one(execution):
-    assert [r.case.name for r in execution.results] == [case(n).name for n in (0, 1, 2)]
-    before, result, after = execution.results
+    assert [r.case.name for r in execution.cases] == [case(n).name for n in (0, 1, 2)]
+    before, result, after = execution.cases
     assert {(r.verdict, r.checked, r.message) for r in (before, after)} == {
         ("pass", 37, "not asked: 0")
     }
@@ -57,11 +57,11 @@ def bad_one(execution):
 def test_every_case_is_asked_and_reported_in_plan_order():
     seen = []
     execution = run("Good", range(100), jobs=2, on_result=seen.append)
-    assert [r.case.attribute("number") for r in execution.results] == list(range(100))
-    assert {r.verdict for r in execution.results} == {"pass"}
-    assert sorted(map(id, seen)) == sorted(map(id, execution.results))
+    assert [r.case.attribute("number") for r in execution.cases] == list(range(100))
+    assert {r.verdict for r in execution.cases} == {"pass"}
+    assert sorted(map(id, seen)) == sorted(map(id, execution.cases))
     assert execution.backend == BackendInfo("planted", "1")
-    assert (execution.interrupted, execution.notes) == (False, ())
+    assert (execution.interrupted, execution.remarks) == (False, ())
 
 
 @pytest.mark.parametrize(("name", "verdict", "checked", "words"), [
@@ -86,7 +86,7 @@ def test_a_bad_input_costs_itself_only(name, verdict, checked, words):
     assert words in result.message
     assert (verdict == "error") == ("bad_backends.py" in result.message)
     if name == "Segfault":
-        assert execution.notes == ("the backend was restarted 3 times",)
+        assert execution.remarks == ("the backend was restarted 3 times",)
 
 
 @pytest.mark.parametrize(("name", "words"), [
@@ -95,7 +95,7 @@ def test_a_bad_input_costs_itself_only(name, verdict, checked, words):
     ("EmptyDies", "crashed [empty] died of SIGSEGV in shape (0,) @0"),
 ])  # fmt: skip
 def test_a_deadly_shape(name, words):
-    (result,) = run(name, (1,)).results
+    (result,) = run(name, (1,)).cases
     assert (result.verdict, result.checked) == ("crashed", 128)
     assert words in result.message
 
@@ -104,20 +104,20 @@ def test_a_death_that_is_not_repeated(monkeypatch, tmp_path):
     once = tmp_path / "once"
     once.touch()
     monkeypatch.setenv("CONVCHECK_TEST_ONCE", str(once))
-    (result,) = run("Once", (1,)).results
+    (result,) = run("Once", (1,)).cases
     assert (result.verdict, result.checked) == ("crashed", 128)
     words = "crashed [bulk] died of SIGSEGV; not reproduced alone @0"
     assert result.message == f"{words}\nnot asked: 0"
 
 
 def test_a_backend_that_dies_of_its_past_blames_no_input():
-    results = run("AfterManyCalls", (0, 1)).results
+    results = run("AfterManyCalls", (0, 1)).cases
     assert [r.checked for r in results] == [37, 128]
     assert "; not reproduced alone" in results[1].message
 
 
 def test_a_backend_that_always_dies_costs_little():
-    (result,) = run("Always", (1,)).results
+    (result,) = run("Always", (1,)).cases
     assert (result.verdict, result.checked) == ("crashed", 0)
     assert "died of SIGSEGV on each of the first 8 inputs tried alone" in result.message
     assert result.message.endswith("not asked: 120")
@@ -129,13 +129,13 @@ def test_a_backend_that_always_dies_costs_little():
      "inputs tried"),
 ])  # fmt: skip
 def test_what_never_answers_has_crashed(name, words):
-    (result,) = run(name, (1,), timeout=0.3 if name == "HangsAlways" else 20.0).results
+    (result,) = run(name, (1,), timeout=0.3 if name == "HangsAlways" else 20.0).cases
     assert result.verdict == "crashed"
     assert words in result.message
 
 
 def test_only_calls_can_time_out():
-    (result,) = run("Good", (1,), corpus=SlowCorpus(), timeout=0.2).results
+    (result,) = run("Good", (1,), corpus=SlowCorpus(), timeout=0.2).cases
     assert result.verdict == "pass"
 
 
@@ -154,12 +154,12 @@ def test_a_fault_of_convcheck_is_an_error():
 ])  # fmt: skip
 def test_what_is_no_death_costs_no_worker(name, verdict):
     execution = run(name)
-    assert [r.verdict for r in execution.results] == [verdict] * 3
-    assert not execution.notes
+    assert [r.verdict for r in execution.cases] == [verdict] * 3
+    assert not execution.remarks
 
 
 def test_noise_does_not_reach_the_report(capfd):
-    assert [r.verdict for r in run("Noisy").results] == ["pass"] * 3
+    assert [r.verdict for r in run("Noisy").cases] == ["pass"] * 3
     assert capfd.readouterr() == ("", "")
 
 
@@ -176,7 +176,7 @@ def test_a_backend_that_cannot_be_opened(name, kind, words):
 def test_fail_fast():
     seen = []
     execution = run("RefusesAll", range(200), fail_fast=True, on_result=seen.append)
-    assert len(seen) == len(execution.results) == 1
+    assert len(seen) == len(execution.cases) == 1
     assert not execution.interrupted
 
 
@@ -187,7 +187,7 @@ def test_an_interrupt_keeps_what_there_is():
     began = time.monotonic()
     execution = run("Slow", range(200), jobs=2, on_result=interrupt)
     assert execution.interrupted
-    assert 1 <= len(execution.results) < 20
+    assert 1 <= len(execution.cases) < 20
     assert time.monotonic() - began < 10
 
 
@@ -197,7 +197,7 @@ def test_an_interrupt_does_not_wait_for_a_backend_to_open():
     alarm.start()
     execution = run("SlowToOpen", range(200), jobs=2)
     assert execution.interrupted
-    assert execution.results == ()
+    assert execution.cases == ()
     assert time.monotonic() - began < 10
 
 
@@ -256,7 +256,7 @@ def test_a_backend_that_kills_its_fork_server_ends_no_run():
 
 @pytest.mark.parametrize("name", ["Missing", "Deadly"])
 def test_what_cannot_be_imported_before_costs_nothing(name):
-    results = run(name, module="imported").results
+    results = run(name, module="imported").cases
     assert [result.verdict for result in results] == ["pass"] * 3
 
 
@@ -267,7 +267,7 @@ def test_a_worker_that_waited_and_died_costs_nothing():
     os.kill(worker, signal.SIGKILL)
     assert eventually(waiting[address][0].has_ended)
     execution = run("Good")
-    assert {result.verdict for result in execution.results} == {"pass"}
+    assert {result.verdict for result in execution.cases} == {"pass"}
     assert execution.restarts == 0
 
 

@@ -10,7 +10,7 @@ from convcheck.ask.jobs import Job
 from convcheck.errors import UsageError
 from convcheck.judge.answers import ANSWERED, OTHERS, Answers
 from convcheck.judge.result import FAILURES, BackendInfo
-from convcheck.plan.runner import Done, Workers, ask_one_input, run
+from convcheck.plan.runner import Done, ask_one_input, run
 from convcheck.plan.units import units
 from convcheck.pool.lane import Restarts
 from convcheck.pool.local import in_batches
@@ -21,7 +21,7 @@ from convcheck.report.draw.explain import answer_blocks
 from convcheck.reproduce.emit.c import c
 from convcheck.reproduce.emit.onnx import files_of_witness
 from convcheck.reproduce.emit.python import python
-from convcheck.reproduce.smallest import ask_case, smallest
+from convcheck.reproduce.witness import ask_case, smallest
 from convcheck.rules.cases import cases
 from convcheck.rules.load import data_dir
 from convcheck.vectors.corpus import open_corpus
@@ -34,7 +34,7 @@ BACKENDS = "tests.planted.deviating"
 
 def results(name, asked=CASES):
     setup = Setup(f"{BACKENDS}:{name}", CORPUS, None, 30.0)
-    with closing(run(setup, units(asked, lambda case: ()), Workers(1))) as events:
+    with closing(run(setup, units(asked, lambda case: ()), 1)) as events:
         heard = list(events)
     assert not any(isinstance(event, Restarts) for event in heard)
     found = {e.unit.case.id: e.part.vectors for e in heard if isinstance(e, Done)}

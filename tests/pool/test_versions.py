@@ -5,7 +5,7 @@ from catalogue import CATALOG
 
 from convcheck.judge.answers import LARGE_CALLS, MANY_CALLS
 from convcheck.judge.result import FAILURES
-from convcheck.plan.runner import Done, Workers, run
+from convcheck.plan.runner import Done, run
 from convcheck.plan.units import later_versions, units
 from convcheck.pool.messages import Setup
 from convcheck.rules.cases import cases
@@ -21,7 +21,7 @@ LARGE, LARGEST = LARGE_CALLS
 
 def asked(name, plan):
     setup = Setup(f"tests.planted.placed_backends:{name}", CORPUS, None, 30.0)
-    with closing(run(setup, plan, Workers(1))) as events:
+    with closing(run(setup, plan, 1)) as events:
         found = (event.part.vectors for event in events if isinstance(event, Done))
         return {result.case.id: result for result in found if result}
 

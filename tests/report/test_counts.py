@@ -9,11 +9,12 @@ from report_json import parsed
 from report_runs import ELSE, PARSE, RUNS, answered, case, group, passed, run, unasked
 
 from convcheck.documents.encode import text
+from convcheck.plan.runner import Turn
 from convcheck.records import replace
 from convcheck.report.document import Document
-from convcheck.report.draw.side_by_side import Side, side_by_side_page
+from convcheck.report.draw.side_by_side import side_by_side_page
 from convcheck.report.examples import CallInWords
-from convcheck.report.html.data import data
+from convcheck.report.html import data
 from convcheck.vectors.model import COVERAGES
 
 SEVERAL = [name for name in RUNS if name not in ("interrupted", "nothing")]
@@ -129,7 +130,7 @@ def test_what_is_undefined_was_asked_and_not_judged(verdict, said):
         assert said in re.sub(r"\*\*", "", " ".join(page.split()))
     summary = parsed(text(result))["summary"]
     assert (summary["checked"], summary["values_judged"]) == (100, 60)
-    side = drawn(side_by_side_page([Side("mine", Document(result), "")], False))
+    side = drawn(side_by_side_page([Turn("mine", result)], False))
     assert [line.split() for line in side.splitlines() if line.startswith("values")] == [
         ["values", "asked", "100"], ["values", "judged", "60"],
     ]  # fmt: skip

@@ -3,7 +3,7 @@ import sys
 
 from report_runs import RUNS
 
-from convcheck.documents.encode import write
+from convcheck.documents.encode import text
 
 DRAWER = """
 def render(document, command=""):
@@ -11,15 +11,15 @@ def render(document, command=""):
     return "\\n".join(lines) + "\\n"
 """
 RUN = """
-from convcheck.report.formats import FORMATS, ReportFormat
-FORMATS["brief"] = ReportFormat("brief", "brief")
+from convcheck.report import FORMATS
+FORMATS["brief"] = "brief"
 from convcheck.__main__ import main
 main()
 """
 
 
 def test_another_format_is_an_option_and_is_written(tmp_path):
-    write(RUNS["failing"](), str(tmp_path / "run.json"))
+    (tmp_path / "run.json").write_text(text(RUNS["failing"]()))
     (tmp_path / "brief.py").write_text(DRAWER)
     (tmp_path / "run.py").write_text(RUN)
     words = ("run.py", "report", "run.json", "-o", "brief:out", "-o", "brief:-", "-q")

@@ -28,7 +28,7 @@ from convcheck.judge.result import Cpu, Environment, Example
 from convcheck.numerics.format import Int
 from convcheck.records import replace
 from convcheck.report.document import Document
-from convcheck.report.html.data import (
+from convcheck.report.html import (
     ACROSS,
     axis,
     data,
@@ -89,7 +89,7 @@ def test_the_same_result_gives_the_same_page(name, tmp_path):
     cpu = Cpu("a processor", ("avx",), 2)
     here = Environment("a system", cpu, 2, {"python": "3.11"})
     result = replace(RUNS[name](), environment=here)
-    report_json.write(result, str(tmp_path / "run.json"))
+    (tmp_path / "run.json").write_text(report_json.text(result))
     again = read(str(tmp_path / "run.json"), {word: dtype(word) for word in FORMATS})
     assert in_html(result, command="convcheck run --backend ort") == in_html(
         again, command="convcheck run --backend ort"

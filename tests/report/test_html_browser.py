@@ -29,7 +29,7 @@ from convcheck.numerics.format import Text
 from convcheck.numerics.order import code_at_index
 from convcheck.records import replace
 from convcheck.report.document import Document
-from convcheck.report.html.data import ends, index_below, value_at
+from convcheck.report.html import ends, index_below, value_at
 from convcheck.semantics.expected import Quotation
 
 LIMIT = 3_100_000

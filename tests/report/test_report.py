@@ -15,12 +15,13 @@ from report_runs import FORMATS, RUNS, TRUNCATED, answered, case, dtype, run, un
 
 from convcheck.ask.elements import ask_calls
 from convcheck.documents import encode
+from convcheck.files import write_text
 from convcheck.judge import words
 from convcheck.judge.calls import judge
 from convcheck.judge.result import Example
 from convcheck.records import replace
 from convcheck.report.document import Document
-from convcheck.report.draw import wrong_types
+from convcheck.report.draw import terminal
 from convcheck.rules.cases import cases
 from convcheck.semantics.expected import PATTERNS
 from convcheck.vectors.generate import call_set
@@ -110,7 +111,7 @@ def test_promotions_show_the_wrong_cells():
 ])  # fmt: skip
 def test_wrong_cells_were_answered(name, wrong, cell):
     result = promoted(name)
-    found = wrong_types.patterns(result.cases)
+    found = terminal.patterns(result.cases)
     cells = {cell for pattern in found for cell in pattern.cells}
     assert cell in cells
     assert not [one for one in cells if len(set(one[2].split("≠"))) == 1]
@@ -132,7 +133,7 @@ def test_every_wrong_cell_is_shown_if_asked_for():
     assert "more pattern" in short
     for hidden in ("more pattern", "more wrong cell", "more such"):
         assert hidden not in whole
-    found = wrong_types.patterns(result.cases)
+    found = terminal.patterns(result.cases)
     assert whole.count("≠") == 1 + sum(len(p.cells) for p in found)
 
 
@@ -160,14 +161,14 @@ def test_wrong_elements_of_a_promotion_by_one_row_are_one_failure():
 
 def test_settings_are_named_by_what_they_have_in_common():
     asked = [(layout, f"a={a}", "b=1") for layout in ("x", "y", "z") for a in (0, 1)]
-    names = wrong_types.names_of(asked[:4], asked)
+    names = terminal.names_of(asked[:4], asked)
     assert names == ["x|y"]
-    assert wrong_types.names_of(asked, asked) == ["in every setting asked"]
-    assert wrong_types.names_of(asked[::2], asked) == ["a=0"]
-    assert wrong_types.names_of([asked[0], asked[3]], asked) == ["x, a=0", "y, a=1"]
+    assert terminal.names_of(asked, asked) == ["in every setting asked"]
+    assert terminal.names_of(asked[::2], asked) == ["a=0"]
+    assert terminal.names_of([asked[0], asked[3]], asked) == ["x, a=0", "y, a=1"]
     few = [("x", "a=default", "b=1")]
-    assert wrong_types.names_of(asked[:2], [*asked, *asked, *few]) == ["x"]
-    assert wrong_types.names_of(few, [*asked, *asked, *few]) == ["x, a=default"]
+    assert terminal.names_of(asked[:2], [*asked, *asked, *few]) == ["x"]
+    assert terminal.names_of(few, [*asked, *asked, *few]) == ["x, a=default"]
 
 
 def test_the_command_of_a_call_is_copied_as_it_is():
@@ -194,7 +195,7 @@ def test_no_values_are_counted_where_only_calls_are_asked():
 def test_json_write_replaces_the_file_and_leaves_nothing_beside(tmp_path):
     path = tmp_path / "report.json"
     path.write_text("an older report")
-    encode.write(RUNS["all_pass"](), str(path))
+    write_text(encode.text(RUNS["all_pass"]()), str(path))
     assert parsed(path.read_text())["summary"]["gated"] == 0
     assert list(tmp_path.iterdir()) == [path]
 

@@ -9,8 +9,8 @@ from command import check_golden
 from rich.cells import cell_len
 from rich.console import Console
 
+from convcheck.report.draw import spec as spec_page
 from convcheck.report.draw.console import put
-from convcheck.report.spec_page import page as spec_page
 from convcheck.rules.expression import parse_expression
 from convcheck.rules.source import parse_yaml
 from convcheck.rules.types import diff, read_types

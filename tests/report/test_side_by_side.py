@@ -9,9 +9,10 @@ from report_json import held_log
 from report_runs import RUNS, TRUNCATED, answered, case, passed, run
 
 from convcheck.judge.result import BackendInfo
+from convcheck.plan.runner import Turn
 from convcheck.records import replace
 from convcheck.report.document import Document
-from convcheck.report.draw.side_by_side import Side, side_by_side_page
+from convcheck.report.draw.side_by_side import side_by_side_page
 from convcheck.report.matrix import short_names
 
 TRUNCATING = "tests.planted.rounding_backends:Truncating"
@@ -20,7 +21,7 @@ ABSENT = "tests.planted.free_backends:Absent"
 
 def by(name, result):
     info = BackendInfo(name, f"{name} 1.2")
-    return Side(name, Document(replace(result, backend=info)))
+    return Turn(name, replace(result, backend=info))
 
 
 def few(*groups):
@@ -35,7 +36,7 @@ def of(**runs):
 SIDES = {
     "pass": of(one="all_pass", other="all_pass"),
     "mixed": [*of(good="all_pass", bad="failing", many_kinds="kinds"),
-              Side("gone", None, "no such library\n  hint: install it")],
+              Turn("gone", None, "no such library\n  hint: install it")],
     "shared": of(one="failing", other="failing"),
     "part": [*of(one="failing"), by("other", few(TRUNCATED)), *of(none="nothing")],
 }  # fmt: skip
@@ -56,8 +57,9 @@ def test_each_side_has_its_verdict_and_its_findings(name, width):
     text = shown(SIDES[name], width)
     assert max(map(len, text.splitlines())) <= width
     for side in SIDES[name]:
-        if made := side.document:
-            due = rf"^{side.name} +{made.verdict}  {re.escape(made.reasons[0].split()[0])} "
+        if side.run:
+            made = Document(side.run)
+            due = rf"^{side.address} +{made.verdict}  {re.escape(made.reasons[0].split()[0])} "
             assert re.search(due, text, re.MULTILINE)
             assert all(one.id in text for one in made.findings if one.gated)
 
@@ -95,7 +97,7 @@ def test_causes_that_backends_share_stand_first():
         replace(run, backend=BackendInfo(name, "1", name))
         for name, run in zip(("one", "other"), runs, strict=True)
     ]
-    sides = [Side(run.backend.name, Document(run)) for run in runs]
+    sides = [Turn(run.backend.name, run) for run in runs]
     lines = shown(sides, verbose=True).splitlines()
     at = lines.index("3 causes, and the cases that each explains in each backend:")
     heads, *counts = [line.split()[:2] for line in lines[at + 1 : at + 5]]

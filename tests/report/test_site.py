@@ -17,8 +17,18 @@ from convcheck.judge.result import BackendInfo, Shard
 from convcheck.plan.runner import Turn
 from convcheck.records import replace
 from convcheck.report.counts import STATUSES
-from convcheck.site.data import SiteRun, add_report, badges, bar_parts, heat_cells, site_of
-from convcheck.site.names import RunName, file_name, finding_of_site, run_name
+from convcheck.site.data import (
+    RunName,
+    SiteRun,
+    add_report,
+    badges,
+    bar_parts,
+    file_name,
+    finding_of_site,
+    heat_cells,
+    run_name,
+    site_of,
+)
 
 NOT_STARTED = Turn("torch", None, "it is not installed")
 FLOATS = RuleKey("float-to-float", "", "onnx/cast")

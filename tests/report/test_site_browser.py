@@ -4,7 +4,7 @@ import pytest
 from browser import opened, reloaded, started
 
 from convcheck.history.matrix import RuleKey
-from convcheck.site.names import RunName, finding_of_site
+from convcheck.site.data import RunName, finding_of_site
 
 READY = 1.0  # seconds, on a quiet machine
 SLACK = 3  # on a loaded one

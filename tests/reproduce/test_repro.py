@@ -30,8 +30,7 @@ from convcheck.records import replace
 from convcheck.reproduce.emit.c import c
 from convcheck.reproduce.emit.onnx import files_of_witness
 from convcheck.reproduce.emit.python import python
-from convcheck.reproduce.smallest import ask_case, smallest
-from convcheck.reproduce.witness import failing
+from convcheck.reproduce.witness import ask_case, failing, smallest
 from convcheck.reproduce.witness import reported as of_finding
 from convcheck.rules.find import find_case
 from convcheck.rules.load import data_dir
@@ -96,7 +95,7 @@ def of_runtime(address):
         address, cases, CORPUS, jobs=1, timeout=30, fail_fast=False, on_result=lambda _: None
     )
     digests = CORPUS.digests(cases)
-    return RunResult(done.backend, "edge", "disputed", digests, done.results)
+    return RunResult(done.backend, "edge", "disputed", digests, done.cases)
 
 
 def reported(result, folder):

@@ -33,8 +33,7 @@ from convcheck.semantics.expected import (
     ExpectedCall,
     ExpectedOutput,
 )
-from convcheck.survey.survey import Known, OpenRows, survey
-from convcheck.survey.view import Survey, tell
+from convcheck.survey.survey import Known, OpenRows, Survey, survey, tell
 from convcheck.vectors.corpus import Corpus
 from convcheck.vectors.model import CallSet
 
@@ -52,7 +51,7 @@ def asked(name, selection, tier="edge"):
         OpenRows(corpus), jobs=1, timeout=30.0, fail_fast=False,
         on_result=lambda result: None, judge=partial(survey, KNOWN),
     )  # fmt: skip
-    return done.results
+    return done.cases
 
 
 def column(name, *results):

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from convcheck.documents import chain, graphs, model, proof, report, score
+from convcheck.documents import chain, model, proof, report, score
 from convcheck.documents.report import Named, Pairs
 from convcheck.judge.answers import Array
 from convcheck.judge.reading import CaseHead
@@ -36,7 +36,7 @@ FORMATS: dict[str, type[Record]] = {
     "score": score.ScoreJson,
     "chain": chain.ChainJson,
     "chains": chain.ChainsJson,
-    "graphs": graphs.GraphsJson,
+    "graphs": chain.GraphsJson,
     "model": model.ModelJson,
     "proof": proof.ProofsJson,
 }

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import zip_longest
 
 from rich.cells import cell_len
 from rich.console import Console
@@ -12,7 +11,6 @@ from convcheck.records import replace
 from convcheck.report.blocks import (
     INDENT,
     LABEL,
-    Beside,
     Block,
     CodeInWords,
     Codes,
@@ -45,17 +43,13 @@ def is_terminal(console: Console) -> bool:
 
 
 def put(
-    page: Iterable[Block],
-    console: Console | None = None,
-    *,
-    err: bool = False,
-    whole: bool | None = None,
+    page: Iterable[Block], console: Console | None = None, *, whole: bool | None = None
 ) -> None:
     """Print a page with control sequences and CI commands escaped.
 
     On terminals, long texts are cut unless `whole`.
     """
-    console = console or Console(stderr=err)
+    console = console or Console()
     drawn = list(lines(page, console.width, not is_terminal(console) if whole is None else whole))
     if console.color_system is None:
         text = "".join(f"{line.plain}\n" for line in drawn)
@@ -100,8 +94,6 @@ def _lines(block: Block, width: int, whole: bool) -> Iterator[Line]:
             drawn = (list(lines(way, width, whole)) for way in uncut)
             fitting = next((some for some in drawn if _widest(some) <= width), None)
             yield from lines(last, width, whole) if fitting is None else fitting
-        case Beside():
-            yield from _beside([list(lines(group, width, whole)) for group in block.groups], width)
         case Dim():
             for line in lines(block.blocks, width, whole):
                 line.stylize("dim")
@@ -259,16 +251,3 @@ def _parts(widths: Sequence[int], room: int, gap: int) -> Iterator[range]:
 
 def _widest(drawn: Iterable[Line]) -> int:
     return max((line.cell_len for line in drawn), default=0)
-
-
-def _beside(groups: Iterable[list[Line]], width: int) -> Iterator[Line]:
-    row: list[Line] = []
-    for group in groups:
-        place = _widest(row) + 3
-        if row and place + _widest(group) <= width:
-            both = zip_longest(row, group, fillvalue=Line())
-            row = [a + Line(" " * (place - a.cell_len) * bool(b)) + b for a, b in both]
-        else:
-            yield from row
-            row = group
-    yield from row

@@ -17,7 +17,7 @@ from convcheck.plan.diff import (
 )
 from convcheck.records import grouped
 from convcheck.report.blocks import BLANK, INDENT, Block, Text, cut, item, under
-from convcheck.report.causes import said_of
+from convcheck.report.findings import said_of
 from convcheck.rules.find import compact_names
 from convcheck.streams import GLUE, number, plural
 

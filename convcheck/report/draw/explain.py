@@ -33,7 +33,7 @@ from convcheck.numerics.number import Bits
 from convcheck.numerics.words import spell, spell_fraction, value_of
 from convcheck.records import grouped
 from convcheck.report.blocks import BLANK, Block, Codes, Text, cut, field
-from convcheck.report.counts import STATUSES
+from convcheck.report.counts import STYLES
 from convcheck.report.draw.finding import call_blocks
 from convcheck.report.examples import call_in_words, code_in_words, few, spelled
 from convcheck.rules.causes import Cause
@@ -63,7 +63,6 @@ _FAR = 5990  # a text's value is read up to 10^6000
 _SIGHT = Fraction(10) ** _FAR
 MOST_NAMED = 5  # causes listed and distinguished
 _ASKED = 4  # inputs listed
-_STYLES = {status.word: status.style for status in STATUSES}
 _LEVELS = {
     "implied": "implied: not in so many words",
     "disputed": "disputed: one reading has to hold",
@@ -274,10 +273,10 @@ def judged_blocks(result: CaseResult) -> Iterator[Block]:
         elif isinstance(example, Example) and example.got is not None:
             yield code_block("answer", result.case.outputs[0].format, example.got)
         said = cut(clean(example.message or result.message), _LONG)
-        yield field("verdict", _verdict(group, said, example.got), _STYLES[group.verdict])
+        yield field("verdict", _verdict(group, said, example.got), STYLES[group.verdict])
     if not result.groups:
         said = f"{result.verdict}: {cut(clean(result.message), _LONG)}"
-        yield field("verdict", said, _STYLES[result.verdict])
+        yield field("verdict", said, STYLES[result.verdict])
 
 
 def _verdict(group: Group, message: str, got: object) -> str:

@@ -13,7 +13,7 @@ from convcheck.history.matrix import (
 )
 from convcheck.records import grouped
 from convcheck.report.blocks import BLANK, INDENT, Block, Text, downwards
-from convcheck.report.causes import said_of
+from convcheck.report.findings import said_of
 from convcheck.streams import plural
 
 _SIGNS: dict[State | None, tuple[str, str]] = {

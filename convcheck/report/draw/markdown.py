@@ -1,4 +1,4 @@
-"""Draw a run as Markdown for job summaries, under 64 KB.
+"""Draw a run for GitHub: as annotations, and as Markdown for job summaries, under 64 KB.
 
 Parts of the terminal's page unfold under a title. Findings share the room that other parts leave;
 those that do not fit are counted.
@@ -11,19 +11,19 @@ from html import escape
 from convcheck.judge.result import Problem
 from convcheck.report.blocks import Block, cut
 from convcheck.report.document import Document
-from convcheck.report.draw.causes import (
+from convcheck.report.draw.console import plain_lines
+from convcheck.report.draw.finding import (
     NOT_TRIED,
     cause_at_length,
     cause_per_line,
     causes_summary,
+    finding_blocks,
     unexplained_summary,
 )
-from convcheck.report.draw.console import plain_lines
-from convcheck.report.draw.finding import finding_blocks
 from convcheck.report.draw.matrix import matrix_blocks
 from convcheck.report.draw.terminal import counts_table, excused_blocks
-from convcheck.report.findings import Finding
-from convcheck.streams import GLUE, plural
+from convcheck.report.findings import Finding, ToldCause
+from convcheck.streams import GLUE, no_commands, plural, visible
 
 LIMIT = 64_000  # bytes
 _WIDTH = 90  # of code blocks
@@ -152,3 +152,68 @@ def fence(lines: Sequence[str], language: str = "") -> str:
 def _folded(title: str, pieces: Iterable[str]) -> str:
     head = f"<details><summary>{_unmentioned(escape(title.replace(GLUE, ' ')))}</summary>"
     return "\n\n".join([head, *pieces, "</details>"])
+
+
+_MOST = 10  # errors that GitHub shows per step
+_COLUMNS = 100
+_TITLE = 120  # of a title
+
+
+def annotation_lines(document: Document) -> Iterator[str]:
+    """Yield an annotation per problem of the known-failures list, cause and unexplained finding.
+
+    If there are too many, the last line counts the rest.
+    """
+    found = list(_found(document))
+    wrong = [_listed(problem) for problem in document.problems]
+    total, most = len(found) + len(wrong), _MOST
+    if total > _MOST:
+        most -= 1
+        wrong = wrong[: max(most - len(found), most // 2)]
+    yield from [*wrong, *found][:most]
+    word, reasons = document.verdict, "; ".join(document.reasons)
+    if total > most:
+        title = f"{plural(total - most, 'more finding')} of convcheck"
+        yield _command("error", f"{word}: {reasons}", title=title)
+    if word == "NOTHING JUDGED":
+        yield _command("error", reasons, title=f"convcheck: {word.lower()}")
+    elif document.result.interrupted:
+        yield _command("warning", "results are partial", title="convcheck: interrupted")
+
+
+def _found(document: Document) -> Iterator[str]:
+    causes = [one for one in document.causes if one.gated]
+    yield from (_cause(one) for one in causes if one.says)
+    yield from (_finding(finding) for finding in document.unexplained if finding.gated)
+    yield from (_cause(one) for one in causes if not one.says)
+
+
+def _cause(one: ToldCause) -> str:
+    title = f"{cut(one.line, _TITLE)} ({one.count})"
+    return _error(plain_lines(cause_at_length(one), _COLUMNS), title)
+
+
+def _listed(one: Problem) -> str:
+    where = {"file": one.place.file, "line": str(one.place.line or 1)}
+    return _error([one.message, *one.repair.splitlines()], f"known failures: {one.kind}", **where)
+
+
+def _finding(finding: Finding) -> str:
+    count = plural(len(finding.members), "case")
+    title = f"{finding.label} {finding.id}: {cut(finding.gist, _TITLE)} ({count})"
+    return _error(plain_lines(finding_blocks(finding), _COLUMNS), title)
+
+
+def _error(lines: Iterable[str], title: str, **where: str) -> str:
+    return _command("error", "\n".join(lines), **where, title=title)
+
+
+def _command(name: str, message: str, **properties: str) -> str:
+    said = ((key, _data(value)) for key, value in properties.items())
+    listed = (f"{key}={text.replace(':', '%3A').replace(',', '%2C')}" for key, text in said)
+    return f"::{name} {','.join(listed)}::{_data(message)}"
+
+
+def _data(text: str) -> str:
+    text = no_commands(visible(text))
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")

@@ -2,21 +2,20 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from convcheck.causes.gather import shared_causes
 from convcheck.judge.result import FAILURES
 from convcheck.judge.words import clean
+from convcheck.plan.runner import Turn
 from convcheck.records import grouped, replace
 from convcheck.report.blocks import BLANK, Block, Said, Table, Text, item, styled, under
-from convcheck.report.causes import said_of
 from convcheck.report.counts import STATUSES
 from convcheck.report.document import Document, groups_of
 from convcheck.report.draw.finding import finding_blocks
 from convcheck.report.draw.matrix import side_by_side_matrices
 from convcheck.report.draw.terminal import verdict_line
-from convcheck.report.findings import Finding
-from convcheck.report.matrix import family
+from convcheck.report.findings import Finding, said_of
+from convcheck.report.matrix import family, short_names
 from convcheck.rules.find import compact_names
 from convcheck.streams import number, plural
 
@@ -25,18 +24,15 @@ _LINES = 16
 _HEADS = 40  # columns of backend names above counts
 
 
-@dataclass(frozen=True)
-class Side:
-    """A backend's run."""
-
-    name: str
-    document: Document | None  # None if the backend did not start
-    error: str = ""  # why it did not start
+_Side = tuple[str, Document | None, str]  # a backend, its run, or why it did not start
 
 
-def side_by_side_page(sides: Sequence[Side], verbose: bool, whole: bool = False) -> Iterator[Block]:
+def side_by_side_page(turns: Sequence[Turn], verbose: bool, whole: bool = False) -> Iterator[Block]:
     """Yield the report. If `whole`, as in a file, the digest has all findings."""
-    ran = [(side.name, side.document) for side in sides if side.document is not None]
+    short = short_names([turn.address for turn in turns])
+    each = zip(short, turns, strict=True)
+    sides = [(name, Document(one.run) if one.run else None, one.error) for name, one in each]
+    ran = [(name, document) for name, document, _ in sides if document]
     yield from _title(sides)
     if ran:
         names = [name for name, _ in ran]
@@ -53,29 +49,27 @@ def side_by_side_page(sides: Sequence[Side], verbose: bool, whole: bool = False)
         yield from _digest(found, names, verbose or whole)
         tolerated = list(_tolerated(ran))
         yield from (*tolerated, BLANK) if tolerated else ()
-    room = max(map(len, (side.name for side in sides)), default=0)
-    for side in sides:
-        name = side.name.ljust(room)
-        if side.document is None:
-            yield item(name, "bold", [("NOT STARTED", "bold red")])
-        else:
-            line = verdict_line(side.document)
-            yield replace(line, label=[(f"{name}  ", "bold"), *line.label])
-
-
-def _title(sides: Sequence[Side]) -> Iterator[Block]:
-    room = max((len(side.name) for side in sides), default=0)
-    for side in sides:
-        name, document = side.name.ljust(room), side.document
+    room = max(map(len, short), default=0)
+    for name, document, _ in sides:
         if document is None:
-            yield item(name, "bold red", f"could not be started: {clean(side.error)}")
+            yield item(name.ljust(room), "bold", [("NOT STARTED", "bold red")])
         else:
-            yield item(name, "bold", clean(document.result.backend.version))
-    if runs := [side.document.result for side in sides if side.document is not None]:
+            line = verdict_line(document)
+            yield replace(line, label=[(f"{name.ljust(room)}  ", "bold"), *line.label])
+
+
+def _title(sides: Sequence[_Side]) -> Iterator[Block]:
+    room = max((len(name) for name, _, _ in sides), default=0)
+    for name, document, error in sides:
+        said = f"could not be started: {clean(error)}"
+        if document:
+            said = clean(document.result.backend.version)
+        yield item(name.ljust(room), "bold" if document else "bold red", said)
+    if runs := [document.result for _, document, _ in sides if document]:
         yield Text(f"{runs[0].tier} tier, gate: {runs[0].level}")
-    notes = {(note, side.name) for side in sides if side.document for note in side.document.remarks}
+    notes = {(note, name) for name, document, _ in sides if document for note in document.remarks}
     for note in dict.fromkeys(note for note, _ in sorted(notes)):
-        names = ", ".join(side.name for side in sides if (note, side.name) in notes)
+        names = ", ".join(name for name, _, _ in sides if (note, name) in notes)
         yield Text(f"note: {names}: {note}", "yellow", hang=6)
 
 

@@ -11,12 +11,14 @@ from convcheck.report.where import JudgedCases
 from convcheck.rules.model import Case
 from convcheck.rules.types import Types
 from convcheck.streams import GLUE, number, plural
-from convcheck.survey.survey import EVERY_READING, NO_READING, SOME_READING
-from convcheck.survey.view import (
+from convcheck.survey.survey import (
     CRASHES,
+    EVERY_READING,
     MALFORMED,
+    NO_READING,
     REFUSES,
     SOME,
+    SOME_READING,
     UNSUPPORTED,
     Survey,
     SurveyRow,

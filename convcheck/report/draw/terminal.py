@@ -2,8 +2,10 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
+from convcheck.judge.failure import of_types, types_of
 from convcheck.judge.result import CaseResult, Excuse, Problem, Verdict
 from convcheck.judge.words import clean
 from convcheck.records import grouped
@@ -15,25 +17,25 @@ from convcheck.report.blocks import (
     Said,
     Table,
     Text,
+    abbreviated,
     cut,
     item,
     styled,
     under,
 )
-from convcheck.report.counts import KNOWN, STATUSES, WAIVED
+from convcheck.report.counts import KNOWN, STYLES, WAIVED
 from convcheck.report.document import Document, groups_of
-from convcheck.report.draw.causes import (
+from convcheck.report.draw.finding import (
     IN_FULL,
     cause_blocks,
     cause_per_line,
     causes_summary,
+    finding_blocks,
     unexplained_summary,
 )
-from convcheck.report.draw.finding import finding_blocks
 from convcheck.report.draw.matrix import letters_only, matrix_blocks
-from convcheck.report.draw.wrong_types import wrong_type_blocks
 from convcheck.report.findings import Finding
-from convcheck.report.matrix import family, without_unsupported
+from convcheck.report.matrix import StatusMatrix, family, without_unsupported
 from convcheck.rules.find import compact_names
 from convcheck.rules.model import Case
 from convcheck.streams import GLUE, number, plural
@@ -46,7 +48,6 @@ _VERDICTS = {
     "NOTHING JUDGED": "bold yellow",
 }
 _RULES: tuple[Verdict, ...] = ("tolerated", "undefined")
-_STYLES = {status.word: status.style for status in STATUSES}
 _LISTED = {"known": KNOWN.style, "waived": WAIVED.style}
 _READINGS = 2  # readings listed per rule
 _FEW = 3  # findings need no digest
@@ -243,7 +244,7 @@ def _rule(
     others = "" if few else f"; {len(ways) - 1}{GLUE}other{GLUE}ways (-v)"
     for what in ways if few else [max(ways, key=lambda way: len(ways[way]))]:
         said = f"{_families(ways[what])} {rule}{': ' if what else ''}{what}"
-        yield item(verdict, _STYLES[verdict], f"{said} {_of(ways[what])}{others}")
+        yield item(verdict, STYLES[verdict], f"{said} {_of(ways[what])}{others}")
 
 
 def _unsupported(cases: Sequence[CaseResult], verbose: bool) -> Iterator[Block]:
@@ -263,3 +264,121 @@ def _unsupported(cases: Sequence[CaseResult], verbose: bool) -> Iterator[Block]:
         yield item("unsupported", "dim", said, cut=not verbose)
         for name in compact_names(case for case, _ in some) if verbose else ():
             yield Text(name, "dim", 13, 2)
+
+
+Setting = tuple[str, ...]  # layout and attributes, from the case id
+_Entry = tuple[tuple[str, ...], ...]  # the alternatives at each place of a setting
+_Cells = frozenset[tuple[str, str, str]]  # row, column, got≠due
+_INDENT = 2
+# limits, unless verbose
+_PATTERNS, _ROWS, _COLUMNS, _SETTINGS = 4, 12, 16, 3
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """Wrong cells and the settings that share them."""
+
+    cells: _Cells
+    settings: tuple[Setting, ...]
+
+    @property
+    def cases(self) -> int:
+        """The number of wrong cases."""
+        return len(self.cells) * len(self.settings)
+
+
+def wrong_type_blocks(document: Document, verbose: bool) -> Iterator[Block]:
+    """Yield each pattern of wrong cells. `verbose` includes excused failures."""
+    for spec, reports in document.cases.items():
+        cases = [one.found for one in reports]
+        found = patterns(cases, excused=verbose)
+        if not found:
+            continue
+        said = f"  wrong types, as got≠due: {plural(sum(p.cases for p in found), 'case')}"
+        yield Text([(spec, "bold"), (said, "")])
+        asked = [_setting(case.case) for case in cases if of_types(case.case)]
+        shown = found if verbose else found[:_PATTERNS]
+        for pattern in shown:
+            yield from _settings(pattern, asked, verbose)
+            yield from _grid(pattern, document.matrices[spec], verbose)
+            yield BLANK
+        if left := found[len(shown) :]:
+            rest = plural(sum(p.cases for p in left), "case")
+            more = plural(len(left), "more pattern")
+            yield Text(f"  … and {more}, of {rest} (-v shows all)", "dim")
+            yield BLANK
+
+
+def patterns(cases: Iterable[CaseResult], excused: bool = True) -> list[Pattern]:
+    """Group settings with the same wrong cells, the most wrong cases first."""
+    found: dict[Setting, set[tuple[str, str, str]]] = {}
+    for result in cases:
+        for group in result.groups if of_types(result.case) else ():
+            outcome = types_of(group) if excused or not group.excuse else None
+            if outcome:
+                row, column = (abbreviated(t.name) for t in result.case.inputs)
+                said = "≠".join(map(abbreviated, outcome))
+                found.setdefault(_setting(result.case), set()).add((row, column, said))
+    settings = grouped((frozenset(cells), setting) for setting, cells in found.items())
+    made = [Pattern(cells, tuple(names)) for cells, names in settings.items()]
+    return sorted(made, key=lambda pattern: -pattern.cases)
+
+
+def _settings(pattern: Pattern, asked: Sequence[Setting], verbose: bool) -> Iterator[Block]:
+    names = names_of(pattern.settings, asked)
+    kept = names if verbose or len(names) <= _SETTINGS else names[: _SETTINGS - 1]
+    yield from (Text(name, indent=_INDENT, hang=2) for name in kept)
+    if len(names) > len(kept):
+        yield Text(f"… and {len(names) - len(kept)} more such (-v)", "dim", _INDENT)
+
+
+def _grid(pattern: Pattern, whole: StatusMatrix, verbose: bool) -> Iterator[Block]:
+    wrong = {(row, column): said for row, column, said in sorted(pattern.cells)}
+    targets, sources = map(abbreviated, whole.targets), map(abbreviated, whole.sources)
+    columns = [name for name in targets if name in {column for _, column in wrong}]
+    columns = columns if verbose else columns[:_COLUMNS]
+    rows = [name for name in sources if any((name, column) in wrong for column in columns)]
+    kept = rows if verbose or len(rows) <= _ROWS else rows[: _ROWS - 1]
+    lines: list[list[Said]] = []
+    for row in kept:
+        cells = (wrong.get((row, column)) for column in columns)
+        lines.append([row, *([(said, "bold red") if said else (".", "dim")] for said in cells)])
+    yield Table([styled("dim", ["", *columns])], lines, _INDENT, empty=".")
+    shown = sum((row, column) in wrong for row in kept for column in columns)
+    if shown < len(wrong):
+        more = plural(len(wrong) - shown, "more wrong cell")
+        yield Text(f"… and {more} (-v shows all)", "dim", _INDENT)
+
+
+def _setting(case: Case) -> Setting:
+    return tuple(case.name.split("/")[1:])
+
+
+def names_of(settings: Iterable[Setting], asked: Sequence[Setting]) -> list[str]:
+    """Return short names of settings, without parts that most settings share."""
+    times = Counter(asked)
+    most = max(times.values())
+    usual = [setting for setting in times if times[setting] == most]
+    everything = [tuple(dict.fromkeys(column)) for column in zip(*usual, strict=True)]
+    entries: list[_Entry] = [tuple((part,) for part in setting) for setting in settings]
+    for axis in range(len(everything)):
+        entries = _merged(entries, axis)
+    return [_spelled(entry, everything) for entry in entries]
+
+
+def _merged(entries: Sequence[_Entry], axis: int) -> list[_Entry]:
+    words: dict[_Entry, tuple[str, ...]] = {}
+    for entry in entries:
+        key = entry[:axis] + entry[axis + 1 :]
+        words[key] = tuple(dict.fromkeys((*words.get(key, ()), *entry[axis])))
+    return [(*key[:axis], both, *key[axis:]) for key, both in words.items()]
+
+
+def _spelled(entry: _Entry, everything: Sequence[Sequence[str]]) -> str:
+    said = []
+    for words, known in zip(entry, everything, strict=True):
+        name, equals, _ = words[0].partition("=")
+        values = [word.removeprefix(f"{name}=") for word in words] if equals else list(words)
+        if not set(words) >= set(known):
+            said.append((f"{name}=" if equals else "") + "|".join(values))
+    return ", ".join(said) or "in every setting asked"

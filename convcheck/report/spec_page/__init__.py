@@ -1,1 +1,0 @@
-"""The page of a spec, with tables like the standard's."""
