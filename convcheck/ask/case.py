@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from convcheck.ask.again_calls import CallsAgain
-from convcheck.ask.again_elements import ElementsAgain
+from convcheck.ask.again import CallsAgain, ElementsAgain
 from convcheck.ask.chains import ALONE, OTHERS, CastsAlone, ask_alone, open_where_wrong
 from convcheck.ask.elements import ask, ask_calls, inputs_at
 from convcheck.ask.explain import Explainer, Siblings, with_others

@@ -29,7 +29,7 @@ from convcheck.vectors.model import VectorSet
 from convcheck.vectors.samples import samples
 
 if TYPE_CHECKING:
-    from convcheck.causes.held import Held
+    from convcheck.causes.search import Held
     from convcheck.chains.cast import U64
 
 

@@ -24,8 +24,7 @@ from convcheck.vectors.model import CallSet, Vectors, VectorSet
 
 if TYPE_CHECKING:
     from convcheck.causes.chain_search import PairSearch
-    from convcheck.causes.held import Held
-    from convcheck.causes.search import Search
+    from convcheck.causes.search import Held, Search
     from convcheck.chains.asked import ChainCorpus
     from convcheck.rules.causes import CauseFile
     from convcheck.rules.load import Catalog
@@ -186,7 +185,7 @@ class Explainer:
             self.fitted(job, vectors, answers, tally_of(vectors, answers, MAIN))
         if self.fits[1] is None:
             return None
-        from convcheck.causes.held import Held
+        from convcheck.causes.search import Held
 
         return Held(self.search, job.case, self.fits[1])
 

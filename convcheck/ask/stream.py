@@ -27,7 +27,7 @@ from convcheck.semantics.runs import TILE, Piece, in_chunks, runs
 from convcheck.vectors.corpus import Span
 
 if TYPE_CHECKING:
-    from convcheck.causes.held import Held
+    from convcheck.causes.search import Held
 
 
 _STEP = 1 << 12  # codes that a chunk is computed from; few, to leave the cache to the backend

@@ -17,8 +17,7 @@ from convcheck.judge.answers import (
 )
 from convcheck.judge.digest import digest_of_pairs, spell_digest
 from convcheck.judge.examples import example_of, fault_groups
-from convcheck.judge.kinds import errors_of, named_kinds
-from convcheck.judge.matching import matching
+from convcheck.judge.matching import errors_of, matching, named_kinds
 from convcheck.judge.ranges import Pair, Ranges, outermost, ranges_of
 from convcheck.judge.result import (
     RIGHT,

@@ -19,8 +19,7 @@ from convcheck.ask.jobs import Apart, Job
 from convcheck.ask.stream import ask_span
 from convcheck.backends.protocol import Answer, Backend, Outputs, Refused
 from convcheck.causes.catalogue import causes_of
-from convcheck.causes.held import Held
-from convcheck.causes.search import Search
+from convcheck.causes.search import Held, Search
 from convcheck.judge.result import Fit, Tally
 from convcheck.judge.tally import merge
 from convcheck.numerics.number import Codes

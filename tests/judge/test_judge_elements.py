@@ -8,7 +8,7 @@ from catalogue import CATALOG
 from convcheck.backends.protocol import Declined
 from convcheck.judge.answers import ANSWERED, CRASHED, NOT_ASKED, REFUSED, Answers, Elsewhere, Fault
 from convcheck.judge.calls import judge
-from convcheck.judge.kinds import kinds_of
+from convcheck.judge.matching import kinds_of
 from convcheck.judge.result import CaseResult, Group
 from convcheck.numerics.format import Int
 from convcheck.records import replace

@@ -80,4 +80,4 @@ def faulty(place: str) -> type[Truncating]:
     return Faulty
 
 
-NoSearch, NoHolding = faulty("search._found"), faulty("held.Held._gives_chunk")
+NoSearch, NoHolding = faulty("search._found"), faulty("search.Held._gives_chunk")
