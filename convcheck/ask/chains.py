@@ -9,12 +9,11 @@ from numpy.typing import NDArray
 from convcheck.ask.elements import Note, ask
 from convcheck.backends.protocol import Answer, Backend, Declined, Outputs, Raised, Refused
 from convcheck.judge.answers import ANSWERED, CHUNK, EVERYWHERE, Avoid, Fault
-from convcheck.judge.elements import tally_of_elements
+from convcheck.judge.elements import codes_from, tally_of_elements
 from convcheck.judge.examples import fault_groups
 from convcheck.judge.matching import form_complaint
 from convcheck.judge.ranges import Pair
 from convcheck.judge.result import Tally
-from convcheck.judge.stream import codes_from
 from convcheck.numerics.format import Numeric
 from convcheck.numerics.number import Bits, Codes
 from convcheck.numerics.order import positions

@@ -12,10 +12,10 @@ from convcheck.ask.elements import Note
 from convcheck.ask.jobs import Apart, Job
 from convcheck.backends.protocol import Answer, Backend, Declined, Outputs, Refused, bound
 from convcheck.judge.answers import CHUNK, EVERYWHERE, Avoid, Fault, Index
+from convcheck.judge.elements import SweepJudge, codes_from
 from convcheck.judge.examples import fault_group
 from convcheck.judge.matching import form_complaint
 from convcheck.judge.result import Group, Tally
-from convcheck.judge.stream import SweepJudge, codes_from
 from convcheck.judge.tally import merge
 from convcheck.numerics.format import Numeric
 from convcheck.numerics.number import Bits

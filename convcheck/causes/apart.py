@@ -34,8 +34,7 @@ from convcheck.semantics.expected import (
     WrongCall,
 )
 from convcheck.semantics.program import Program
-from convcheck.vectors.body import calls_of
-from convcheck.vectors.generate import expecting
+from convcheck.vectors.generate import calls_of, expecting
 from convcheck.vectors.inputs import boundaries_of, numeric_inputs
 from convcheck.vectors.model import CallSet
 from convcheck.vectors.texts import text_inputs

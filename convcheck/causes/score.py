@@ -13,9 +13,8 @@ from convcheck.numerics.format import Format, Numeric, Text
 from convcheck.numerics.number import Codes
 from convcheck.rules.causes import Cause
 from convcheck.rules.model import Case, DType, Spec
-from convcheck.vectors.body import calls_of
 from convcheck.vectors.corpus import Corpus
-from convcheck.vectors.generate import inputs_of
+from convcheck.vectors.generate import calls_of, inputs_of
 from convcheck.vectors.inputs import numeric_inputs
 from convcheck.vectors.model import CallSet, VectorSet
 

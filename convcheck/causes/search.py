@@ -12,9 +12,9 @@ import numpy as np
 from convcheck.causes.trial import LANES, CallTrial, Fits, Trial, Tried, judged_ones
 from convcheck.errors import in_a_line
 from convcheck.judge.answers import Answers
+from convcheck.judge.elements import unlike
 from convcheck.judge.matching import Mask
 from convcheck.judge.result import FAILURES, CaseDiagnosis, Example, Fit, Group, Names, Near, Tally
-from convcheck.judge.stream import unlike
 from convcheck.numerics.format import Numeric
 from convcheck.numerics.number import Bits, Codes
 from convcheck.records import replace

@@ -338,4 +338,4 @@ def is_between(expected: ExpectedCall, got: Returned) -> bool:
 
 
 def _key(fmt: Numeric, codes: Bits) -> NDArray[Any]:
-    return np.asarray(order_key(fmt, cast(Codes, codes.reshape(-1)))).astype(np.int64)
+    return order_key(fmt, cast(Codes, codes.reshape(-1)))

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from convcheck.numerics.format import Float, Format, Int, Numeric, text_of_format
-from convcheck.numerics.number import Codes, number_parts
+from convcheck.numerics.number import Codes, mix, number_parts
 from convcheck.numerics.order import top
 from convcheck.vectors.inputs import boundaries_of
 
@@ -84,12 +84,7 @@ def put_samples(codes: Codes, source: Numeric, target: Format, seed: int, first:
 def _put_words(z: U64, key: int, index: int) -> None:
     """Fill z with splitmix64 (Steele, Lea and Flood, 2014) from `index` on."""
     np.add(_STATES[: len(z)], np.uint64((key + _GOLDEN * (index + 1)) & _WORD), out=z)
-    high = z >> np.uint64(30)
-    for shift, factor in ((27, 0xBF58476D1CE4E5B9), (31, 0x94D049BB133111EB)):
-        z ^= high
-        z *= np.uint64(factor)
-        np.right_shift(z, np.uint64(shift), out=high)
-    z ^= high
+    mix(z)
 
 
 @lru_cache(maxsize=8)

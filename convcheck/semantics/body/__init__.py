@@ -27,11 +27,13 @@ def wrong_calls(spec: Spec, case: Case, calls: Sequence[Call]) -> Edits:
     """Return a function from causes to wrong calls, one per reading."""
     make: Callable[[Spec, Case, Sequence[Call]], Edits]
     make = resolve_name(f"{__name__}.wrong_{spec.body.name}:WrongCalls")
-    made = make(spec, case, calls)
+    made, known = make(spec, case, calls), dict(case.attributes).keys()
 
     def edited(causes: "Sequence[Cause]") -> Iterable[WrongCall]:
-        if any(cause.chain or cause.version or not cause.edits(spec) for cause in causes):
-            return ()
+        for cause in causes:
+            under = dict(cause.under).keys() <= known
+            if cause.chain or cause.version or not (under and cause.edits(spec)):
+                return ()
         return made(causes)
 
     return edited
