@@ -9,7 +9,7 @@ from convcheck.ask.again import CallsAgain, ElementsAgain
 from convcheck.ask.chains import ALONE, OTHERS, CastsAlone, ask_alone, open_where_wrong
 from convcheck.ask.elements import ask, ask_calls, inputs_at
 from convcheck.ask.explain import Explainer, Siblings, with_others
-from convcheck.ask.jobs import Conversions, Job, Judge, VectorSource
+from convcheck.ask.jobs import Job, Judge, VectorSource
 from convcheck.ask.stream import ask_span
 from convcheck.ask.watched import NOTHING, Budget, WatchedBackend
 from convcheck.backends.protocol import Outputs
@@ -28,6 +28,7 @@ from convcheck.judge.result import FAILURES, CaseResult, Group, Tally
 from convcheck.judge.tally import unsupported
 from convcheck.records import replace
 from convcheck.rules.model import Case
+from convcheck.vectors.corpus import Corpus
 from convcheck.vectors.model import CallSet, Vectors, VectorSet
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ class CaseRunner:
         """Return the tally of a job, or the result by the run's own judge."""
         self.siblings.doubt = None
         if job.span is not None:
-            rules = cast(Conversions, self.corpus).conversion(job.case)
+            rules = cast(Corpus, self.corpus).conversion(job.case)
             held = self.explainer.held(job) if self.explainer else None
             tally = ask_span(self.backend, job, job.span, *rules, self.budget.begin, held)
             return held.fitted(tally) if held else tally

@@ -35,9 +35,8 @@ from convcheck.semantics.expected import (
 )
 from convcheck.semantics.program import Program
 from convcheck.vectors.generate import calls_of, expecting
-from convcheck.vectors.inputs import boundaries_of, numeric_inputs
+from convcheck.vectors.inputs import boundaries_of, numeric_inputs, text_inputs
 from convcheck.vectors.model import CallSet
-from convcheck.vectors.texts import text_inputs
 
 B = TypeVar("B", bound=NDArray[Any])
 _WHOLE = 16  # bits of a source searched in full

@@ -10,12 +10,12 @@ import numpy as np
 
 from convcheck.ask.jobs import Apart, Job
 from convcheck.ask.stream import chunk_of, with_chunk
-from convcheck.ask.watched import NOTHING, spent_said, time_is_spent
+from convcheck.ask.watched import NOTHING, NotedCall, spent_said, time_is_spent
 from convcheck.errors import UnavailableError
 from convcheck.judge.answers import ANOTHER, BETWEEN, EVERYWHERE, TELLING, Fault, Index
 from convcheck.judge.result import BackendInfo, CaseResult, Tally
 from convcheck.pool.forkserver import Start
-from convcheck.pool.messages import Finished, NotedCall, Opened, Replay, ResultField, Setup
+from convcheck.pool.messages import Finished, Opened, Replay, ResultField, Setup
 from convcheck.pool.process import LEAVING, Death, WorkerProcess, worker_for
 from convcheck.records import Record, replace
 from convcheck.rules.model import Case

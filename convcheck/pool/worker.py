@@ -15,9 +15,9 @@ from convcheck.ask.case import CaseRunner
 from convcheck.ask.chains import chunk_vectors
 from convcheck.ask.elements import inputs_at
 from convcheck.ask.explain import Explainer
-from convcheck.ask.jobs import Conversions, Job
+from convcheck.ask.jobs import Job
 from convcheck.ask.stream import keep_heap
-from convcheck.ask.watched import Budget, WatchedBackend
+from convcheck.ask.watched import Budget, Notes, WatchedBackend
 from convcheck.backends.checked import LONGEST_NAME, AnswerError, bounded
 from convcheck.backends.protocol import (
     TIMEOUT_VARIABLE,
@@ -34,7 +34,6 @@ from convcheck.pool.messages import (
     Finished,
     Lost,
     Message,
-    Notes,
     Opened,
     Replay,
     Setup,
@@ -42,6 +41,7 @@ from convcheck.pool.messages import (
     aborted,
     encode,
 )
+from convcheck.vectors.corpus import Corpus
 
 _RESOURCES = tuple(number for name, number in vars(resource).items() if name.startswith("RLIMIT_"))
 
@@ -140,7 +140,7 @@ class _Worker:
         if chunk is None:
             vectors = self.corpus.vectors(case)
         else:
-            rules = cast(Conversions, self.corpus).conversion(case)
+            rules = cast(Corpus, self.corpus).conversion(case)
             vectors = chunk_vectors(case, *rules, chunk.first, chunk.count, chunk.seed)
         for index in request.calls:
             if not self.budget.begin("bulk", index):

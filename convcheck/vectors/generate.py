@@ -11,9 +11,14 @@ from convcheck.semantics.body import compile_calls
 from convcheck.semantics.evaluate import evaluate
 from convcheck.semantics.expected import Call, Decision
 from convcheck.vectors.body.scaled import fixed_inputs
-from convcheck.vectors.inputs import carried_inputs, few_inputs, numeric_inputs
+from convcheck.vectors.inputs import (
+    carried_inputs,
+    few_inputs,
+    few_texts,
+    numeric_inputs,
+    text_inputs,
+)
 from convcheck.vectors.model import CallSet, Coverage, Tier, Vectors, VectorSet
-from convcheck.vectors.texts import few_texts, text_inputs
 
 
 def form_decision(spec: Spec) -> Decision:

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 from catalogue import CATALOG, CORPUS
 
-from convcheck.causes.asked import AskedInputs, is_wrong
 from convcheck.causes.catalogue import causes_of, few_first
-from convcheck.causes.score import is_of
+from convcheck.causes.score import AskedInputs, is_of, is_wrong
 from convcheck.judge.examples import due_word
 from convcheck.judge.matching import Mask
 from convcheck.judge.result import Word, entry_word

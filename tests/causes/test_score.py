@@ -15,8 +15,7 @@ from planted.causes import case_of
 from report_json import held_to_schema
 
 from convcheck.backends.protocol import Outputs
-from convcheck.causes.asked import AskedInputs, is_wrong
-from convcheck.causes.score import Mutant, mutants
+from convcheck.causes.score import AskedInputs, Mutant, is_wrong, mutants
 from convcheck.judge.answers import ANSWERED, NOT_ASKED, Answers
 from convcheck.judge.answers import REFUSED as TURNED_DOWN
 from convcheck.judge.calls import judge

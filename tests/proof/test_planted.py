@@ -25,7 +25,7 @@ from planted.proof import all_cases, edge, most_cases, rich_inputs
 from convcheck.ask.elements import ask
 from convcheck.backends.protocol import Answer, Outputs
 from convcheck.backends.reference import Reference
-from convcheck.causes.asked import AskedInputs
+from convcheck.causes.score import AskedInputs
 from convcheck.judge.answers import ANSWERED, Answers
 from convcheck.judge.calls import judge
 from convcheck.judge.matching import matching
