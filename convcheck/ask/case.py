@@ -75,11 +75,10 @@ class CaseRunner:
         return self.siblings.doubt if failing and job.before is None else None
 
     def _of_elements(self, job: Job, vectors: VectorSet) -> CaseResult | Tally:
-        thorough = partial(self._is_latest, job, vectors)
+        thorough, begin = partial(self._is_latest, job, vectors), self.budget.begin
         suspected, avoid = self.siblings.refused(vectors), job.avoid
         if job.case.fixed:  # it has one shape; other layouts are tested as whole calls
             avoid = replace(avoid, placements=avoid.placements | OTHERS)
-        begin = self.budget.begin
         answers = ask(self.backend, vectors, begin, job.skip, avoid, thorough, suspected)
         self.answers[job.case.id] = bool(np.count_nonzero(answers.state == ANSWERED))
         self.siblings.add(vectors, answers)

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache, reduce
+from functools import lru_cache
 from math import prod
 from typing import cast
 
@@ -52,8 +52,6 @@ from convcheck.semantics.expected import REFUSED as TO_REFUSE
 from convcheck.semantics.expected import UNDEFINED, ExpectedCall
 from convcheck.streams import plural
 from convcheck.vectors.model import CallSet, Vectors, VectorSet
-
-SHAPES: tuple[tuple[int, ...], ...] = ((1,), (), (3,), (0,), (2, 2))
 
 
 def companion(dtype: DType, index: Index, count: int) -> Bits:
@@ -151,8 +149,8 @@ def has_texts(case: Case) -> bool:
 
 def everywhere(vectors: VectorSet, pattern: int) -> NDArray[np.bool_]:
     """Return the mask of elements that have the pattern under every reading."""
-    first, *others = (r.patterns == pattern for r in vectors.expected.readings)
-    return reduce(np.logical_and, others, first)
+    masks = [reading.patterns == pattern for reading in vectors.expected.readings]
+    return np.asarray(np.logical_and.reduce(masks))
 
 
 class _Asking:

@@ -23,7 +23,6 @@ from convcheck.semantics.expected import same
 from convcheck.vectors.model import CallSet, Vectors, VectorSet
 
 if TYPE_CHECKING:
-    from convcheck.causes.chain_search import PairSearch
     from convcheck.causes.search import Held, Search
     from convcheck.chains.asked import ChainCorpus
     from convcheck.rules.causes import CauseFile
@@ -111,13 +110,6 @@ class Explainer:
 
         return Search(causes_in(self.causes, self.catalog.types), self.catalog)
 
-    @cached_property
-    def pairs(self) -> "PairSearch":
-        """The search for chains with fixed inputs."""
-        from convcheck.causes.chain_search import PairSearch
-
-        return PairSearch(self.search.causes, self.search.catalog)
-
     def diagnosed(self, tally: Tally, vectors: Vectors, answers: Answers, job: Job) -> Tally:
         """Return the tally with its causes if the case fails on its own."""
         if not (tally.whole and tally.failing) or _is_told_of_calls(job.case):
@@ -144,20 +136,17 @@ class Explainer:
             judged = judged_ones(cast(VectorSet, vectors), answers)
             if judged is not None and len(judged) == job.explained.answers:
                 return job.explained
-        if not job.case.hops:
-            from convcheck.causes.search import diagnose
+        from convcheck.causes.search import diagnose, diagnose_chain
 
+        if not job.case.hops:
             further = self.further_calls if isinstance(vectors, CallSet) else self.further
             return diagnose(self.search, vectors, answers, partial(further, job))
         of_elements = cast(tuple[VectorSet, Answers], (vectors, answers))
         if job.case.fixed:
-            return self.pairs.diagnose(*of_elements)
-        from convcheck.causes.chain_search import diagnose_chain
-
+            return self.search.of_nodes.diagnose(*of_elements)
         casts = cast("ChainCorpus", self.corpus).casts(job.case)
-        begin = self.budget.begin_telling
-        own = partial(own_results, self.backend, casts.spec, of_elements[0], begin)
-        alone = own if self.may_ask_further(job) else None
+        told = self.backend, casts.spec, of_elements[0], self.budget.begin_telling
+        alone = partial(own_results, *told) if self.may_ask_further(job) else None
         return diagnose_chain(self.search.causes, casts, *of_elements, alone)
 
     def fitted(self, job: Job, vectors: VectorSet, answers: Answers, tally: Tally) -> Tally:

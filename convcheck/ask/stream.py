@@ -126,14 +126,6 @@ class Sweep:
         self.judge.keep(tally)
 
 
-_KEPT = 8 << 20  # bytes; longer than the arrays of a chunk or a block
-
-
-def keep_heap() -> None:
-    """Raise the threshold above which glibc unmaps freed arrays, which costs more than filling."""
-    np.empty(_KEPT, np.uint8)
-
-
 def ask_span(
     backend: Backend, job: Job, span: Span, program: Program, form: Decision, note: Note,
     held: "Held | None" = None,
@@ -180,15 +172,3 @@ def _apart(job: Job, span: Span) -> tuple[Apart, ...]:
         return job.apart
     known = {chunk.first: chunk for chunk in job.apart}
     return tuple(known.get(first, Apart(first)) for first in range(0, span.count, CHUNK))
-
-
-def chunk_of(job: Job, index: Index) -> Apart:
-    """Return the chunk of a span's elements."""
-    first = int(index.reshape(-1)[0]) // CHUNK * CHUNK
-    return next((chunk for chunk in job.apart if chunk.first == first), Apart(first))
-
-
-def with_chunk(job: Job, chunk: Apart) -> Job:
-    """Return the job with a chunk added or replaced."""
-    others = tuple(other for other in job.apart if other.first != chunk.first)
-    return replace(job, apart=tuple(sorted((*others, chunk), key=lambda c: c.first)))

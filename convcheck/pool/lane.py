@@ -9,10 +9,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from convcheck.ask.jobs import Apart, Job
-from convcheck.ask.stream import chunk_of, with_chunk
 from convcheck.ask.watched import NOTHING, NotedCall, spent_said, time_is_spent
 from convcheck.errors import UnavailableError
-from convcheck.judge.answers import ANOTHER, BETWEEN, EVERYWHERE, TELLING, Fault, Index
+from convcheck.judge.answers import ANOTHER, BETWEEN, CHUNK, EVERYWHERE, TELLING, Fault, Index
 from convcheck.judge.result import BackendInfo, CaseResult, Tally
 from convcheck.pool.forkserver import Start
 from convcheck.pool.messages import Finished, Opened, Replay, ResultField, Setup
@@ -290,14 +289,14 @@ class Lane:
         if job.span is None:
             job = narrow(job, call, replayer)
         elif call.placement == "sweep":  # find which elements of the chunk
-            job = with_chunk(job, replace(chunk_of(job, call.index), died=death.how))
+            job = _with_chunk(job, replace(_chunk_of(job, call.index), died=death.how))
         elif call.placement in (BETWEEN, "support", TELLING):
             job = narrow(job, call, replayer)
         else:
-            chunk = replayer.chunk = chunk_of(job, call.index)
+            chunk = replayer.chunk = _chunk_of(job, call.index)
             inside = replace(call, index=call.index - chunk.first)
             found = narrow(replace(job, skip=chunk.skip, avoid=chunk.avoid), inside, replayer)
-            job = with_chunk(job, replace(chunk, skip=found.skip, avoid=found.avoid))
+            job = _with_chunk(job, replace(chunk, skip=found.skip, avoid=found.avoid))
         if replayer.spent and not job.avoid.placements >= EVERYWHERE:
             said = f"{death.how}; {replayer.spent_said}"
             if replayer.hopeless:
@@ -488,3 +487,15 @@ def without(job: Job, placement: str) -> Job:
 
 def _first(call: NotedCall) -> int:
     return int(call.index.reshape(-1)[0]) if call.index.size else 0
+
+
+def _chunk_of(job: Job, index: Index) -> Apart:
+    """Return the chunk of a span's elements."""
+    first = int(index.reshape(-1)[0]) // CHUNK * CHUNK
+    return next((chunk for chunk in job.apart if chunk.first == first), Apart(first))
+
+
+def _with_chunk(job: Job, chunk: Apart) -> Job:
+    """Return the job with a chunk added or replaced."""
+    others = tuple(other for other in job.apart if other.first != chunk.first)
+    return replace(job, apart=tuple(sorted((*others, chunk), key=lambda c: c.first)))

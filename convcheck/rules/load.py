@@ -10,7 +10,6 @@ from pathlib import Path
 
 import convcheck
 from convcheck.errors import Place, SpecError
-from convcheck.rules.attributes import Context, read_attribute, read_cite
 from convcheck.rules.body import KEYS, read_body
 from convcheck.rules.cases import check_spec, read_uncovered
 from convcheck.rules.layouts import (
@@ -21,7 +20,7 @@ from convcheck.rules.layouts import (
     read_shapes,
 )
 from convcheck.rules.model import PARAPHRASE, Source, Spec, Spelling, version_key
-from convcheck.rules.rule import read_rule
+from convcheck.rules.rule import Context, read_attribute, read_cite, read_rule
 from convcheck.rules.source import Node, read_all, read_yaml, refuse
 from convcheck.rules.types import Types, read_types
 from convcheck.streams import meant

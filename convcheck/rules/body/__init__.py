@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pkgutil import resolve_name
 
-from convcheck.rules.attributes import Context
 from convcheck.rules.model import Attributes, Body, DType, Spec, TableExample
+from convcheck.rules.rule import Context
 from convcheck.rules.source import Node
 
 # A spec file without any is a table.

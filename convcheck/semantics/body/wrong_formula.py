@@ -16,8 +16,7 @@ from convcheck.numerics.modes import MODES, BeyondError
 from convcheck.numerics.number import FINITE, Codes, Numbers, from_fractions, to_fraction
 from convcheck.numerics.rounding import round_to
 from convcheck.rules.body.formula import INDEX, LAST, FormulaWay
-from convcheck.rules.call_edits import ARGUMENTS, Changes, FormulaEdit
-from convcheck.rules.causes import Cause
+from convcheck.rules.causes import ARGUMENTS, Cause, Changes, FormulaEdit
 from convcheck.rules.expression import Expression, renamed
 from convcheck.rules.hop import MAGNITUDE, NEGATED, WHOLE, Hop
 from convcheck.rules.model import Case, DType, Spec

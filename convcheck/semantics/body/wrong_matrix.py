@@ -12,7 +12,7 @@ from convcheck.errors import SpecError
 from convcheck.numerics.format import Float, Int, Numeric
 from convcheck.numerics.number import Codes
 from convcheck.rules.body.matrix import Matrix
-from convcheck.rules.call_edits import (
+from convcheck.rules.causes import (
     ACCEPTED,
     FIRST,
     ONE_NARROWER,
@@ -20,10 +20,10 @@ from convcheck.rules.call_edits import (
     OTHER_SIGN,
     REFUSED_UNSAFE,
     WIDER,
+    Cause,
     CellEdit,
     MatrixEdit,
 )
-from convcheck.rules.causes import Cause
 from convcheck.rules.model import Case, DType, Spec
 from convcheck.semantics.body.matrix import CompiledMatrix, FoundCell, conversion, find, pairs_of
 from convcheck.semantics.expected import (

@@ -13,8 +13,7 @@ from convcheck.errors import SpecError
 from convcheck.numerics.format import Numeric
 from convcheck.numerics.modes import NEAREST
 from convcheck.rules.body.steps import Steps, StepsLine, StepsReading
-from convcheck.rules.call_edits import Changes, StepsEdit
-from convcheck.rules.causes import Cause
+from convcheck.rules.causes import Cause, Changes, StepsEdit
 from convcheck.rules.expression import names_in
 from convcheck.rules.model import Case, Spec
 from convcheck.semantics.body.steps import (
