@@ -1,6 +1,8 @@
 """Build ONNX models from cases, for any operator."""
 
-from collections.abc import Sequence
+import json
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache, partial
 from itertools import pairwise
@@ -17,7 +19,7 @@ from convcheck.rules.cases import fixed_tensors
 from convcheck.rules.model import Case, DType, Spec, Value
 
 if TYPE_CHECKING:
-    from onnx import GraphProto, ModelProto, NodeProto, TensorProto
+    from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
 
 
 WORLD = "onnx"
@@ -287,3 +289,41 @@ def _numpy_type(dtype: DType) -> np.dtype[Any]:
     from onnx import helper
 
     return np.dtype(helper.tensor_dtype_to_np_dtype(tensor_type_number(dtype)))
+
+
+DataSet = tuple[Sequence[Bits], Sequence[Bits]]  # inputs and outputs, in their shapes
+_EXACTLY = json.dumps({"rtol": 0, "atol": 0}) + "\n"
+
+
+def test_files(case: Case, data_sets: Sequence[DataSet]) -> Iterator[tuple[str, bytes]]:
+    """Yield a test's files as (name, content), the model first."""
+    name = "test_" + re.sub(r"\W+", "_", case.id).lower()
+    model = build(case)
+    model.producer_name = "convcheck"
+    model.doc_string = case.id
+    for values, which in ((model.graph.input, 0), (model.graph.output, 1)):
+        for i, value in enumerate(values):
+            _state_shape(value, {one[which][i].shape for one in data_sets})
+    yield f"{name}/model.onnx", model.SerializeToString()
+    yield f"{name}/data.json", _EXACTLY.encode()
+    for number, (inputs, outputs) in enumerate(data_sets):
+        folder = f"{name}/test_data_set_{number}"
+        for kind, names, types, tensors in (
+            ("input", input_names(case), case.inputs, inputs),
+            ("output", output_names(case), case.outputs, outputs),
+        ):
+            for i, (label, dtype, bits) in enumerate(zip(names, types, tensors, strict=True)):
+                content = tensor_of(label, dtype, bits).SerializeToString()
+                yield f"{folder}/{kind}_{i}.pb", content
+
+
+def _state_shape(value: "ValueInfoProto", shapes: set[tuple[int, ...]]) -> None:
+    """Set the rank, which ONNX's checker needs, and dimensions that all data sets share."""
+    if len({len(shape) for shape in shapes}) != 1:
+        return
+    stated = value.type.tensor_type.shape
+    stated.SetInParent()  # a scalar has a shape without dimensions
+    for sizes in zip(*shapes, strict=True):
+        dimension = stated.dim.add()
+        if len(set(sizes)) == 1:
+            dimension.dim_value = sizes[0]
