@@ -3,8 +3,7 @@
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from functools import cache, lru_cache, partial
+from functools import cache, partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, cast
 
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
 
 
 WORLD = "onnx"
-_KEPT = 64  # graphs; versions of an operator are adjacent
 
 
 def cannot_ask(case: Case) -> Declined | None:
@@ -92,37 +90,6 @@ def build(case: Case, constants: Sequence[Bits] = ()) -> "ModelProto":
         for name, dtype, bits in zip(input_names(case), case.inputs, constants, strict=True):
             model.graph.initializer.append(tensor_of(name, dtype, bits))
     return model
-
-
-def serialised(case: Case) -> bytes:
-    """Return the serialised model. Versions of an operator share all but the opset."""
-    decides = case.inputs, case.outputs, case.given, case.carried, case.hops, case.setting
-    return _opset_part(case.version) + _graph_part(_Graph(case.op, decides, case))
-
-
-@cache
-def _opset_part(opset: int) -> bytes:
-    """Return a model without a graph. Concatenated protobuf messages merge."""
-    model = _empty_model(opset)
-    model.ClearField("graph")
-    return bytes(model.SerializeToString())
-
-
-@dataclass(frozen=True)
-class _Graph:
-    """A cache key of a graph."""
-
-    op: str
-    decides: tuple[tuple[object, ...], ...]
-    case: Case = field(compare=False)
-
-
-@lru_cache(_KEPT)
-def _graph_part(graph: _Graph) -> bytes:
-    model = build(graph.case)
-    model.ClearField("ir_version")
-    model.ClearField("opset_import")
-    return bytes(model.SerializeToString())
 
 
 def build_ranked(case: Case, ranks: Sequence[int], constants: Sequence[Bits] = ()) -> "ModelProto":
