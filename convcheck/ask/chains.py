@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from convcheck.chains.cast import U64
 
 
-OTHERS = EVERYWHERE - {"bulk"}  # placements without codes of spans
+BUT_BULK = EVERYWHERE - {"bulk"}  # placements without codes of spans
 
 
 def chunk_vectors(
@@ -57,7 +57,7 @@ def ask_apart(
     scattered: bool = False, held: "Held | None" = None,
 ) -> Tally:  # fmt: skip
     """Send codes in bulk, consecutive unless `scattered`, and check the causes in `held`."""
-    avoid = Avoid(avoid.together, avoid.placements | OTHERS, avoid.faults)
+    avoid = Avoid(avoid.together, avoid.placements | BUT_BULK, avoid.faults)
     answers = ask(backend, vectors, note, skip, avoid)
     if held:
         held.elements(vectors, answers)
@@ -99,7 +99,7 @@ def ask_alone(backend: Backend, casts: Iterable[tuple[VectorSet, bool]], note: N
     """Test casts alone, the chain's own (True) and replacements."""
     right: list[NDArray[np.bool_]] = []
     for vectors, own in casts:
-        answers = ask(backend, vectors, note, {}, Avoid(placements=OTHERS))
+        answers = ask(backend, vectors, note, {}, Avoid(placements=BUT_BULK))
         if answers.declined and own:
             said = f"{vectors.case.name} alone: {answers.declined.message}"
             return np.zeros(len(vectors), bool), said
@@ -120,7 +120,7 @@ def own_results(
     codes = vectors.inputs[0].astype(np.uint64)
     for each in casts:
         alone = cast_alone(spec, each, codes, vectors.case)
-        answers = ask(backend, alone, note, {}, Avoid(placements=OTHERS))
+        answers = ask(backend, alone, note, {}, Avoid(placements=BUT_BULK))
         if answers.declined or answers.faults or (answers.state != ANSWERED).any():
             return None
         codes = answers.got.astype(np.uint64)

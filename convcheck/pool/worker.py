@@ -13,10 +13,9 @@ from typing import cast
 
 import numpy as np
 
-from convcheck.ask.case import CaseRunner
+from convcheck.ask.case import CaseRunner, Explainer
 from convcheck.ask.chains import chunk_vectors
 from convcheck.ask.elements import inputs_at
-from convcheck.ask.explain import Explainer
 from convcheck.ask.jobs import Job
 from convcheck.ask.watched import Budget, Notes, WatchedBackend
 from convcheck.backends.checked import LONGEST_NAME, AnswerError, bounded
