@@ -69,22 +69,14 @@ def alone(pool: Index, judged: Index, scalars: bool = True) -> Iterator[Index]:
 
 def odd_tails(pool: Index, judged: Index) -> Iterator[Index]:
     """Send the pool, or both ends of it, in odd lengths, each ending in another judged element."""
-    if len(pool) <= CHUNK:
-        yield from _odd_tails(pool, judged, ODD_TAILS)
-        return
-    for part in (pool[:CHUNK], pool[-CHUNK:]):
-        inside = judged[(judged >= part[0]) & (judged <= part[-1])]
-        yield from _odd_tails(part, inside, ODD_TAILS // 2)
-
-
-def _odd_tails(pool: Index, judged: Index, count: int) -> Iterator[Index]:
-    longest = len(pool) - (2 if len(pool) % 2 else 1)
-    for turn, last in enumerate(irregular_sample(judged, count)[:count]):
-        length = longest - 2 * turn
-        if length < 1:
-            return
-        place = int(np.searchsorted(pool, last))
-        yield np.concatenate((pool[place + 1 :], pool[: place + 1]))[-length:]
+    parts = [pool] if len(pool) <= CHUNK else [pool[:CHUNK], pool[-CHUNK:]]
+    for part in parts:
+        longest, count = len(part) - (2 if len(part) % 2 else 1), ODD_TAILS // len(parts)
+        inside = judged[np.isin(judged, part)]
+        for turn, last in enumerate(irregular_sample(inside, count)[:count]):
+            if (length := longest - 2 * turn) >= 1:
+                place = int(np.searchsorted(part, last)) + 1
+                yield np.concatenate((part[place:], part[:place]))[-length:]
 
 
 def short(judged: Index) -> Iterator[Index]:

@@ -56,12 +56,6 @@ def samples(source: Numeric, target: Format, seed: int, first: int, count: int) 
     if first < 0 or count < 0:
         raise ValueError(f"samples have no negative numbers: first {first}, count {count}")
     codes = np.empty(count, source.storage)
-    put_samples(codes, source, target, seed, first)
-    return codes
-
-
-def put_samples(codes: Codes, source: Numeric, target: Format, seed: int, first: int) -> None:
-    """Fill an array with samples from `first` on."""
     masks, starts = _rows(source, target)
     content = f"{text_of_format(source)} {text_of_format(target)} {seed}".encode()
     key = int.from_bytes(hashlib.blake2b(content, digest_size=8).digest(), "little")
@@ -79,6 +73,7 @@ def put_samples(codes: Codes, source: Numeric, target: Format, seed: int, first:
         if words is not here:
             here[:] = words
         at += len(here)
+    return codes
 
 
 def _put_words(z: U64, key: int, index: int) -> None:
