@@ -43,7 +43,6 @@ OWNERS = {
     "backends/onnx/iree.py": {"iree"},
     "backends/onnx/tract.py": {"tract"},
     "backends/onnx/tvm.py": {"tvm"},
-    "backends/onnx/node_tests.py": {"onnx"},
     "models/graph.py": {"onnx"},
     "backends/torch.py": {"torch"},
     "backends/pypto/backend.py": {"pypto", "torch"},

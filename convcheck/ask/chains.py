@@ -9,12 +9,11 @@ from numpy.typing import NDArray
 from convcheck.ask.elements import Note, ask
 from convcheck.backends.protocol import Answer, Backend, Declined, Outputs, Raised, Refused
 from convcheck.judge.answers import ANSWERED, CHUNK, EVERYWHERE, Avoid, Fault
-from convcheck.judge.elements import tally_of_elements
+from convcheck.judge.elements import codes_from, tally_of_elements
 from convcheck.judge.examples import fault_groups
 from convcheck.judge.matching import form_complaint
 from convcheck.judge.ranges import Pair
 from convcheck.judge.result import Tally
-from convcheck.judge.stream import codes_from
 from convcheck.numerics.format import Numeric
 from convcheck.numerics.number import Bits, Codes
 from convcheck.numerics.order import positions
@@ -29,11 +28,11 @@ from convcheck.vectors.model import VectorSet
 from convcheck.vectors.samples import samples
 
 if TYPE_CHECKING:
-    from convcheck.causes.held import Held
+    from convcheck.causes.search import Held
     from convcheck.chains.cast import U64
 
 
-OTHERS = EVERYWHERE - {"bulk"}  # placements without codes of spans
+BUT_BULK = EVERYWHERE - {"bulk"}  # placements without codes of spans
 
 
 def chunk_vectors(
@@ -58,7 +57,7 @@ def ask_apart(
     scattered: bool = False, held: "Held | None" = None,
 ) -> Tally:  # fmt: skip
     """Send codes in bulk, consecutive unless `scattered`, and check the causes in `held`."""
-    avoid = Avoid(avoid.together, avoid.placements | OTHERS, avoid.faults)
+    avoid = Avoid(avoid.together, avoid.placements | BUT_BULK, avoid.faults)
     answers = ask(backend, vectors, note, skip, avoid)
     if held:
         held.elements(vectors, answers)
@@ -100,7 +99,7 @@ def ask_alone(backend: Backend, casts: Iterable[tuple[VectorSet, bool]], note: N
     """Test casts alone, the chain's own (True) and replacements."""
     right: list[NDArray[np.bool_]] = []
     for vectors, own in casts:
-        answers = ask(backend, vectors, note, {}, Avoid(placements=OTHERS))
+        answers = ask(backend, vectors, note, {}, Avoid(placements=BUT_BULK))
         if answers.declined and own:
             said = f"{vectors.case.name} alone: {answers.declined.message}"
             return np.zeros(len(vectors), bool), said
@@ -121,7 +120,7 @@ def own_results(
     codes = vectors.inputs[0].astype(np.uint64)
     for each in casts:
         alone = cast_alone(spec, each, codes, vectors.case)
-        answers = ask(backend, alone, note, {}, Avoid(placements=OTHERS))
+        answers = ask(backend, alone, note, {}, Avoid(placements=BUT_BULK))
         if answers.declined or answers.faults or (answers.state != ANSWERED).any():
             return None
         codes = answers.got.astype(np.uint64)

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache, reduce
+from functools import lru_cache
 from math import prod
 from typing import cast
 
@@ -52,8 +52,6 @@ from convcheck.semantics.expected import REFUSED as TO_REFUSE
 from convcheck.semantics.expected import UNDEFINED, ExpectedCall
 from convcheck.streams import plural
 from convcheck.vectors.model import CallSet, Vectors, VectorSet
-
-SHAPES: tuple[tuple[int, ...], ...] = ((1,), (), (3,), (0,), (2, 2))
 
 
 def companion(dtype: DType, index: Index, count: int) -> Bits:
@@ -151,8 +149,8 @@ def has_texts(case: Case) -> bool:
 
 def everywhere(vectors: VectorSet, pattern: int) -> NDArray[np.bool_]:
     """Return the mask of elements that have the pattern under every reading."""
-    first, *others = (r.patterns == pattern for r in vectors.expected.readings)
-    return reduce(np.logical_and, others, first)
+    masks = [reading.patterns == pattern for reading in vectors.expected.readings]
+    return np.asarray(np.logical_and.reduce(masks))
 
 
 class _Asking:
@@ -173,7 +171,6 @@ class _Asking:
         self.to_refuse = everywhere(vectors, TO_REFUSE)
         self.hopeful = ~self.undefined & ~self.to_refuse
         self.suspected = np.zeros(len(vectors), bool)
-        self.kept: list[tuple[str, Index, Bits]] = []  # not recorded yet
         self.refusals = 0
         self.with_others: set[int] = set()
         self.answered = False
@@ -200,8 +197,9 @@ class _Asking:
             for begin in range(0, len(group), CHUNK):
                 self._bulk(group[begin : begin + CHUNK])
         usable = self._usable()
-        masks = (m.tobytes() for m in (self.state != CRASHED, usable, usable & self.hopeful))
-        self._placed(placements.calls(self.vectors.case.shapes, self._told, *masks))
+        masks = self.state != CRASHED, usable, usable & self.hopeful
+        chosen = map(np.flatnonzero, masks)
+        self._placed(placements.calls(self.vectors.case.shapes, self._told, *chosen))
 
     def _usable(self) -> NDArray[np.bool_]:
         """Elements that can share a call."""
@@ -257,7 +255,6 @@ class _Asking:
                 answer = Outputs((out.copy(),), (self.vectors.case.outputs[0].name,))
             if reply := self._taken(MANY_CALLS, index, answer):
                 self._refused_here(MANY_CALLS, index, reply)
-        self._record()
 
     def _groups(self) -> Iterator[Index]:
         """Elements that may be refused come apart from the others."""
@@ -332,9 +329,7 @@ class _Asking:
             if self.note(placement, piece):
                 break
             if reply := self._taken(placement, piece, next(answers)):
-                self._record()
                 self._refused_here(placement, piece.reshape(-1), reply)
-        self._record()
 
     def _refused_here(self, placement: str, index: Index, reply: Refused) -> None:
         """Record a refusal, unless its elements are known to be refused."""
@@ -351,12 +346,10 @@ class _Asking:
         if self.note(placement, index):
             return None
         answer = self.backend.answer(self.vectors.case, inputs_at(self.vectors, index))
-        refused = self._taken(placement, index, answer)
-        self._record()
-        return refused
+        return self._taken(placement, index, answer)
 
     def _taken(self, placement: str, index: Index, answer: Answer) -> Refused | None:
-        """Keep the result of a call for recording, or return a refusal."""
+        """Record the result of a call, or return a refusal."""
         if isinstance(answer, Declined):
             if not self.answered:
                 raise _DeclinedError(answer)
@@ -368,33 +361,16 @@ class _Asking:
         if wrong and self.vectors.case.outside:  # outside the text, a wrong form is not a fault
             return Refused(f"answered: {wrong[0]}, {wrong[1]}")
         if wrong:
-            self._record()
             self._fault(wrong[0], placement, wrong[1], index.reshape(-1))
         elif isinstance(answer, Outputs):
-            self.kept.append((placement, index.reshape(-1), answer.arrays[0].reshape(-1)))
+            self._record(placement, index.reshape(-1), answer.arrays[0].reshape(-1))
         return None
 
     def _fault(self, kind: str, placement: str, message: str, index: Index) -> None:
         first = int(index[0]) if len(index) else 0
         self.faults.setdefault((kind, placement), Fault(kind, placement, message, first))
 
-    def _record(self) -> None:
-        """Most answers repeat known ones, so all are compared at once first."""
-        kept, self.kept = self.kept, []
-        if len(kept) > 1:
-            index = np.concatenate([index for _, index, _ in kept])
-            codes = np.concatenate([codes for _, _, codes in kept])
-            if self._known(index, codes):
-                return
-        for each in kept:
-            self._recorded(*each)
-
-    def _known(self, index: Index, codes: Bits) -> bool:
-        if (self.state[index] != ANSWERED).any() or strangers(self.format, codes) is not None:
-            return False
-        return bool(np.count_nonzero(codes == self.got[index]) == len(index))
-
-    def _recorded(self, placement: str, index: Index, codes: Bits) -> None:
+    def _record(self, placement: str, index: Index, codes: Bits) -> None:
         strange = strangers(self.format, codes)
         if strange is not None:
             share = f"{int(strange.sum())} of {plural(len(index), 'element')}"

@@ -7,8 +7,6 @@ from typing import Protocol
 from convcheck.judge.answers import Answers, Avoid, Elsewhere
 from convcheck.judge.result import CaseDiagnosis, CaseResult
 from convcheck.rules.model import Case
-from convcheck.semantics.expected import Decision
-from convcheck.semantics.program import Program
 from convcheck.vectors.corpus import Span
 from convcheck.vectors.model import Vectors
 
@@ -61,10 +59,3 @@ class VectorSource(Protocol):
 
     def vectors(self, case: Case) -> Vectors:
         """Return a case's inputs and expected results."""
-
-
-class Conversions(VectorSource, Protocol):
-    """A corpus with cases that are also tested in spans of codes."""
-
-    def conversion(self, case: Case) -> tuple[Program, Decision]:
-        """Return the rules of a case, and the decision about the form of its answers."""

@@ -6,7 +6,6 @@ are irregular, so that no period hides from them, and the same in every run.
 
 import math
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
 from itertools import accumulate, chain, pairwise
 
 import numpy as np
@@ -21,17 +20,15 @@ LEAST = 4 * 5  # minimum elements of the last two dimensions
 WITH_1 = {2: (1, 22), 3: (3, 1, 6), 4: (2, 1, 9, 1)}  # by rank; 1 is first, between others, last
 
 
-@lru_cache(maxsize=8)
 def calls(
-    shapes: Shapes | None, told: bool, asked: bytes, usable: bytes, judged: bytes
-) -> tuple[tuple[str, Index], ...]:
-    """Return the calls of a case after the bulk, each with its placement.
+    shapes: Shapes | None, told: bool, there: Index, pool: Index, judged: Index
+) -> Iterator[tuple[str, Index]]:
+    """Yield the calls of a case after the bulk, each with its placement.
 
-    The masks, a byte per element, select the elements to send at all, to send with others, and to
-    judge. If an input only tells (`told`) the output's type, a sibling without it has all lengths.
+    `there` are the elements to send at all, the `pool` is sent with others, and some are `judged`.
+    If an input only tells (`told`) the output's type, a sibling without it has all lengths.
     """
-    there, pool, due = (np.flatnonzero(np.frombuffer(m, bool)) for m in (asked, usable, judged))
-    due = due if len(due) else pool
+    due = judged if len(judged) else pool
     due_there = due if len(due) else there
     scalars = shapes is None or 0 in shapes.ranks
     found: dict[str, Iterable[Index]] = {}
@@ -50,21 +47,15 @@ def calls(
             found[f"{rank}-D"] = chain(found.get(f"{rank}-D", ()), [sample])
     if len(pool) and (shapes is None or shapes.empty):
         found["empty"] = [np.zeros(0, np.intp)]
-    made = tuple((placement, index) for placement, each in found.items() for index in each)
-    for _, index in made:
-        index.flags.writeable = False
-    return made
+    yield from ((placement, index) for placement, each in found.items() for index in each)
 
 
 def irregular_sample(pool: Index, count: int, start: int = 1) -> Index:
     """Choose about `count` of the pool, irregularly spread, in order."""
-    return pool if len(pool) <= count else pool[_spread(len(pool), count, start)]
-
-
-@lru_cache(maxsize=1024)
-def _spread(size: int, count: int, start: int) -> Index:
+    if len(pool) <= count:
+        return pool
     steps = np.arange(start, start + count, dtype=np.intp) * 610 % 987  # Fibonacci: golden ratio
-    return np.unique(steps * size // 987)
+    return pool[np.unique(steps * len(pool) // 987)]
 
 
 def alone(pool: Index, judged: Index, scalars: bool = True) -> Iterator[Index]:
@@ -78,22 +69,14 @@ def alone(pool: Index, judged: Index, scalars: bool = True) -> Iterator[Index]:
 
 def odd_tails(pool: Index, judged: Index) -> Iterator[Index]:
     """Send the pool, or both ends of it, in odd lengths, each ending in another judged element."""
-    if len(pool) <= CHUNK:
-        yield from _odd_tails(pool, judged, ODD_TAILS)
-        return
-    for part in (pool[:CHUNK], pool[-CHUNK:]):
-        inside = judged[(judged >= part[0]) & (judged <= part[-1])]
-        yield from _odd_tails(part, inside, ODD_TAILS // 2)
-
-
-def _odd_tails(pool: Index, judged: Index, count: int) -> Iterator[Index]:
-    longest = len(pool) - (2 if len(pool) % 2 else 1)
-    for turn, last in enumerate(irregular_sample(judged, count)[:count]):
-        length = longest - 2 * turn
-        if length < 1:
-            return
-        place = int(np.searchsorted(pool, last))
-        yield np.concatenate((pool[place + 1 :], pool[: place + 1]))[-length:]
+    parts = [pool] if len(pool) <= CHUNK else [pool[:CHUNK], pool[-CHUNK:]]
+    for part in parts:
+        longest, count = len(part) - (2 if len(part) % 2 else 1), ODD_TAILS // len(parts)
+        inside = judged[np.isin(judged, part)]
+        for turn, last in enumerate(irregular_sample(inside, count)[:count]):
+            if (length := longest - 2 * turn) >= 1:
+                place = int(np.searchsorted(part, last)) + 1
+                yield np.concatenate((part[place:], part[:place]))[-length:]
 
 
 def short(judged: Index) -> Iterator[Index]:
@@ -120,16 +103,10 @@ def shape_of(rank: int, size: int) -> tuple[int, ...]:
 
 def large(pool: Index, size: int) -> Index:
     """Return the pool repeated to `size`, each time rotated in a shuffled order, last whole."""
-    return _large(pool.tobytes(), size)
-
-
-@lru_cache(maxsize=4)  # similar cases are adjacent
-def _large(memory: bytes, size: int) -> Index:
-    pool, random = np.frombuffer(memory, np.intp), np.random.default_rng(0)
+    random = np.random.default_rng(0)
     order, turns = random.permutation(len(pool)), -(-size // len(pool))
     begins = random.integers(len(pool), size=(turns, 1))
     repeated: Index = np.concatenate((pool, pool))[begins + order].reshape(-1)
-    repeated.flags.writeable = False
     return repeated[-size:]
 
 

@@ -12,10 +12,10 @@ from convcheck.ask.elements import Note
 from convcheck.ask.jobs import Apart, Job
 from convcheck.backends.protocol import Answer, Backend, Declined, Outputs, Refused, bound
 from convcheck.judge.answers import CHUNK, EVERYWHERE, Avoid, Fault, Index
+from convcheck.judge.elements import SweepJudge, codes_from
 from convcheck.judge.examples import fault_group
 from convcheck.judge.matching import form_complaint
 from convcheck.judge.result import Group, Tally
-from convcheck.judge.stream import SweepJudge, codes_from
 from convcheck.judge.tally import merge
 from convcheck.numerics.format import Numeric
 from convcheck.numerics.number import Bits
@@ -27,7 +27,7 @@ from convcheck.semantics.runs import TILE, Piece, in_chunks, runs
 from convcheck.vectors.corpus import Span
 
 if TYPE_CHECKING:
-    from convcheck.causes.held import Held
+    from convcheck.causes.search import Held
 
 
 _STEP = 1 << 12  # codes that a chunk is computed from; few, to leave the cache to the backend
@@ -126,14 +126,6 @@ class Sweep:
         self.judge.keep(tally)
 
 
-_KEPT = 8 << 20  # bytes; longer than the arrays of a chunk or a block
-
-
-def keep_heap() -> None:
-    """Raise the threshold above which glibc unmaps freed arrays, which costs more than filling."""
-    np.empty(_KEPT, np.uint8)
-
-
 def ask_span(
     backend: Backend, job: Job, span: Span, program: Program, form: Decision, note: Note,
     held: "Held | None" = None,
@@ -180,15 +172,3 @@ def _apart(job: Job, span: Span) -> tuple[Apart, ...]:
         return job.apart
     known = {chunk.first: chunk for chunk in job.apart}
     return tuple(known.get(first, Apart(first)) for first in range(0, span.count, CHUNK))
-
-
-def chunk_of(job: Job, index: Index) -> Apart:
-    """Return the chunk of a span's elements."""
-    first = int(index.reshape(-1)[0]) // CHUNK * CHUNK
-    return next((chunk for chunk in job.apart if chunk.first == first), Apart(first))
-
-
-def with_chunk(job: Job, chunk: Apart) -> Job:
-    """Return the job with a chunk added or replaced."""
-    others = tuple(other for other in job.apart if other.first != chunk.first)
-    return replace(job, apart=tuple(sorted((*others, chunk), key=lambda c: c.first)))

@@ -1,7 +1,12 @@
 """Record a backend's calls and check its answers."""
 
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Protocol, cast
+from ctypes import c_int64, sizeof
+from dataclasses import dataclass
+from math import prod
+from mmap import mmap
+from typing import cast
 
 import numpy as np
 
@@ -20,7 +25,16 @@ from convcheck.backends.protocol import (
     last_words,
 )
 from convcheck.errors import SpecError
-from convcheck.judge.answers import NOT_ASKED, TELLING, Answers, Fault, Index
+from convcheck.judge.answers import (
+    BETWEEN,
+    LARGEST,
+    NOT_ASKED,
+    PLACEMENTS,
+    TELLING,
+    Answers,
+    Fault,
+    Index,
+)
 from convcheck.numerics.number import Bits, Codes
 from convcheck.records import replace
 from convcheck.rules.model import Case
@@ -45,26 +59,81 @@ def spent_said(timeout: float) -> str:
     return f"case aborted after {TIME_OUTS * timeout:g} s ({TIME_OUTS} times --timeout)"
 
 
-class CallNotes(Protocol):
-    """Records each call before it is made, and the time of all calls."""
+@dataclass(frozen=True)
+class NotedCall:
+    """A call to the backend, with its elements in the call's shape."""
+
+    placement: str
+    index: Index
+
+
+BUSY, STARTED, SPENT, PLACEMENT, DIMENSIONS, SHAPE = range(6)
+HEAD = SHAPE + 4
+ROOM = HEAD + LARGEST
+_NUMBERS = {placement: number for number, placement in enumerate(PLACEMENTS)}
+
+
+class Notes:
+    """The call in progress, in shared memory, so that the parent can read it after a crash."""
+
+    SIZE = ROOM * sizeof(c_int64)  # bytes
+
+    def __init__(self, file: int) -> None:
+        """Map the memory of a file descriptor."""
+        self._memory = (c_int64 * ROOM).from_buffer(mmap(file, self.SIZE))
+        self._cells = np.ctypeslib.as_array(self._memory)
 
     def begin(self, placement: str, index: Index) -> None:
         """Record a call that is about to be made."""
+        flat = index if index.ndim == 1 else index.reshape(-1)
+        self._cells[HEAD : HEAD + len(flat)] = flat
+        memory = self._memory  # faster for single cells
+        memory[SHAPE : SHAPE + index.ndim] = list(index.shape)
+        memory[PLACEMENT], memory[DIMENSIONS] = _NUMBERS[placement], index.ndim
+        memory[STARTED] = time.monotonic_ns()
+        memory[BUSY] = 1
 
     def end(self) -> None:
         """Record that the call returned."""
+        memory = self._memory
+        if memory[BUSY]:
+            memory[SPENT] += time.monotonic_ns() - memory[STARTED]
+            memory[BUSY] = 0
 
     def clear(self) -> None:
         """Reset the time."""
+        self._memory[SPENT] = 0
 
     def spent(self) -> float:
-        """Return the seconds of all calls since the reset."""
+        """Return the seconds of all calls since the reset, including the current one."""
+        memory = self._memory  # called before every call, so ctypes
+        lasts = time.monotonic_ns() - memory[STARTED] if memory[BUSY] else 0
+        return (memory[SPENT] + lasts) / 1e9
+
+    def waiting(self) -> float | None:
+        """Return the seconds since the current call began, or None between calls."""
+        if not self._memory[BUSY]:
+            return None
+        return (time.monotonic_ns() - self._memory[STARTED]) / 1e9
+
+    def call(self) -> NotedCall:
+        """Return the current call, with placement BETWEEN for none or a damaged record."""
+        nothing = NotedCall(BETWEEN, np.zeros(0, np.intp))
+        if not self._cells[BUSY]:
+            return nothing
+        placement, dimensions = int(self._cells[PLACEMENT]), int(self._cells[DIMENSIONS])
+        shape = tuple(self._cells[SHAPE:HEAD][: max(dimensions, 0)].tolist())
+        known = 0 < placement < len(PLACEMENTS) and all(0 <= size <= LARGEST for size in shape)
+        if not known or prod(shape) > LARGEST:
+            return nothing
+        index = self._cells[HEAD : HEAD + prod(shape)].astype(np.intp)
+        return NotedCall(PLACEMENTS[placement], index.reshape(shape))
 
 
 class Budget:
     """The time left for a case, and the call in progress."""
 
-    def __init__(self, notes: CallNotes, timeout: float) -> None:
+    def __init__(self, notes: Notes, timeout: float) -> None:
         self.notes, self.timeout = notes, timeout
         self.start(0.0)
 
@@ -113,7 +182,7 @@ class WatchedBackend:
     It is `broken` once it raises or is `spoiled`. Chains go cast by cast unless it `takes_graphs`.
     """
 
-    def __init__(self, backend: Backend, notes: CallNotes, takes_graphs: bool = False) -> None:
+    def __init__(self, backend: Backend, notes: Notes, takes_graphs: bool = False) -> None:
         self.name, self.version = backend.name, backend.version
         self._backend, self.notes, self._takes_graphs = backend, notes, takes_graphs
         self._own_fault = False

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache, partial
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -44,14 +45,9 @@ class Direct:
     """A runtime's server in this process."""
 
     def __init__(self, native: Native, server: Any, catalog: Catalog) -> None:
-        self._native, self._server, self._catalog = native, server, catalog
-        self._last: tuple[Case, Question] | None = None
-
-    def question(self, case: Case) -> Question:
-        """Return the request of a case, cached for the last one."""
-        if self._last is None or self._last[0] is not case:
-            self._last = (case, self._native.question(case, self._catalog))
-        return self._last[1]
+        self._native, self._server = native, server
+        #: the request of a case, cached for the last one
+        self.question = lru_cache(maxsize=1)(partial(native.question, catalog=catalog))
 
     def answer(
         self, case: Case, inputs: Sequence[Bits], question: Question | None = None

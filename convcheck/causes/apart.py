@@ -34,11 +34,9 @@ from convcheck.semantics.expected import (
     WrongCall,
 )
 from convcheck.semantics.program import Program
-from convcheck.vectors.body import calls_of
-from convcheck.vectors.generate import expecting
-from convcheck.vectors.inputs import boundaries_of, numeric_inputs
+from convcheck.vectors.generate import calls_of, expecting
+from convcheck.vectors.inputs import boundaries_of, numeric_inputs, text_inputs
 from convcheck.vectors.model import CallSet
-from convcheck.vectors.texts import text_inputs
 
 B = TypeVar("B", bound=NDArray[Any])
 _WHOLE = 16  # bits of a source searched in full

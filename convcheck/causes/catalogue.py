@@ -7,8 +7,7 @@ from itertools import islice
 from math import gcd
 
 from convcheck.causes.apart import spread
-from convcheck.causes.asked import Asked, AskedCalls, AskedInputs
-from convcheck.causes.score import is_of
+from convcheck.causes.score import Asked, AskedCalls, AskedInputs, is_of
 from convcheck.errors import Place, SpecError
 from convcheck.numerics.number import Bits
 from convcheck.rules.cases import cases

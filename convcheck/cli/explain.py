@@ -7,8 +7,8 @@ import numpy as np
 
 from convcheck.backends.protocol import Outputs
 from convcheck.causes.apart import telling_calls, telling_inputs
-from convcheck.causes.asked import call_in_short
 from convcheck.causes.catalogue import causes_of, seen_at
+from convcheck.causes.score import call_in_short
 from convcheck.causes.trial import CallTrial, Trial, tried
 from convcheck.cli.options import catalog
 from convcheck.cli.values import elements_in, given_call, read_values, tensor_of, vectors_of

@@ -21,10 +21,11 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from convcheck.numerics.number import Bits, Codes, Texts
+from convcheck.numerics.number import Bits, Codes, Texts, mix
 
 _LANE = (1 << 64) - 1
 _LANES = 2
+_GOLDEN = 0x9E3779B97F4A7C15  # of splitmix64
 _BITS = 12
 _BLOCK = 1 << _BITS
 _PIECE = 1 << 12  # pairs in a batch that fits the CPU cache
@@ -134,7 +135,7 @@ def _weights(itemsize: int) -> _Weights:
 
 def _random(seed: int, count: int) -> _Lanes:
     first = np.arange(_LANES * count, dtype=np.uint64) + np.uint64(seed << 32)
-    return _mix(first).reshape(_LANES, count)
+    return mix(first + np.uint64(_GOLDEN)).reshape(_LANES, count)
 
 
 def _running(weights: _Lanes) -> _Lanes:
@@ -145,21 +146,9 @@ def _running(weights: _Lanes) -> _Lanes:
 
 def _block_weight(blocks: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Return m(b), odd so that no bit of a sum is lost."""
-    weights = _mix(blocks)
+    weights = mix(blocks + np.uint64(_GOLDEN))
     weights |= np.uint64(1)
     return weights
-
-
-def _mix(z: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Apply splitmix64 in place (Steele, Lea and Flood, 2014)."""
-    z += np.uint64(0x9E3779B97F4A7C15)
-    high = z >> np.uint64(30)
-    for shift, factor in ((27, 0xBF58476D1CE4E5B9), (31, 0x94D049BB133111EB)):
-        z ^= high
-        z *= np.uint64(factor)
-        np.right_shift(z, np.uint64(shift), out=high)
-    z ^= high
-    return z
 
 
 def _part(first: int, end: int, sums: _Lanes) -> _Lanes:

@@ -136,13 +136,13 @@ def judge_node_calls(
         if not (isinstance(compiled, CompiledSteps) and compiled.outside):
             break
     if isinstance(compiled, FormulaCalls):
-        return _judged_sequences(corpus, compiled, arguments)
+        return _judged_whole(corpus, compiled, arguments)
     steps = cast(CompiledSteps, compiled)
     if steps.outside:
         row = RowOfInputs(steps.decisions[0].name, "undefined", _told(arguments, ()), 1)
         return Judged((row,), every=False, proven=True, held=False, of="call")
     if steps.reduces:
-        return _judged_tensors(corpus, steps, arguments)
+        return _judged_whole(corpus, steps, arguments)
     return _judged_elements(spec, steps, node, arguments)
 
 
@@ -283,14 +283,23 @@ def _rows_of_elements(
     return found
 
 
-def _judged_tensors(corpus: Corpus, steps: CompiledSteps, arguments: Sequence[Argument]) -> Judged:
-    whole = all(one.tensor is not None for one in arguments)
-    may = [*_vectors_that_may(corpus, steps.case, arguments), tuple(map(_ends, arguments))]
-    calls = [tuple(cast(Codes, one.tensor) for one in arguments)] if whole else may
-    expected = steps.expect_all(calls)
-    rows = (_row_of_call(steps.decisions, one) for one in expected)
-    found = _rows_of_calls(arguments, zip(calls, rows, strict=True))
-    return Judged(found, every=whole, proven=whole, held=False, of="call")
+def _judged_whole(
+    corpus: Corpus, compiled: CompiledSteps | FormulaCalls, arguments: Sequence[Argument]
+) -> Judged:
+    known = tuple(one.tensor for one in arguments if one.tensor is not None)
+    calls: Sequence[Call] = [known]
+    whole = len(known) == len(arguments)
+    rows: Iterable[Row | None]
+    if isinstance(compiled, FormulaCalls):
+        calls = calls if whole else _sequences_that_may(corpus, compiled, arguments)
+        rows = (_row_of_sequence(compiled, call) for call in calls)
+    else:
+        vectors = _vectors_that_may(corpus, compiled.case, arguments)
+        calls = calls if whole else [*vectors, tuple(map(_ends, arguments))]
+        rows = (_row_of_call(compiled.decisions, one) for one in compiled.expect_all(calls))
+    told = [(call, row) for call, row in zip(calls, rows, strict=True) if row]
+    found = _rows_of_calls(arguments, told)
+    return Judged(found, every=whole, proven=whole and bool(told), held=False, of="call")
 
 
 def _vectors_that_may(corpus: Corpus, case: Case, arguments: Sequence[Argument]) -> Iterator[Call]:
@@ -330,17 +339,6 @@ def _row_of_call(decisions: Sequence[Decision], expected: ExpectedCall) -> Row:
         return decision.name, "undefined"
     several = len(expected.readings) > 1 or decision.level == "disputed"
     return decision.name, "disputed" if several else "defined"
-
-
-def _judged_sequences(
-    corpus: Corpus, compiled: FormulaCalls, arguments: Sequence[Argument]
-) -> Judged:
-    whole = all(one.tensor is not None for one in arguments)
-    known = [tuple(cast(Codes, one.tensor) for one in arguments)]
-    calls = known if whole else _sequences_that_may(corpus, compiled, arguments)
-    told = [(call, row) for call in calls if (row := _row_of_sequence(compiled, call))]
-    found = _rows_of_calls(arguments, told)
-    return Judged(found, every=whole, proven=whole and bool(told), held=False, of="call")
 
 
 def _row_of_sequence(compiled: FormulaCalls, call: Call) -> Row | None:

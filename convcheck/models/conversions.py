@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from convcheck.chains.cast import NARROW
 from convcheck.errors import UsageError
-from convcheck.judge.result import FAILURES, VERDICTS, CaseResult, Group, RunResult, Verdict
+from convcheck.judge.result import FAILURES, VERDICTS, CaseResult, RunResult, Verdict
 from convcheck.judge.words import shown
 from convcheck.models.calls import (
     CLASSES,
@@ -36,7 +36,7 @@ from convcheck.models.known import (
 from convcheck.numerics.codec import decode
 from convcheck.numerics.format import Text
 from convcheck.numerics.number import FINITE, NAN, Bits
-from convcheck.records import Count, Record
+from convcheck.records import Count, Record, grouped
 from convcheck.rules.cases import cases
 from convcheck.rules.load import Catalog
 from convcheck.rules.model import DEFAULT, Case, DType, Spec
@@ -295,9 +295,8 @@ def facts_of(
 ) -> BackendFacts:
     """Return the report on a conversion; `causes` are by case id."""
     results = _results(one, run)
-    found: dict[tuple[str, str], list[Group]] = {}
-    for group in (g for result in results for g in result.groups if g.verdict in FAILURES):
-        found.setdefault((group.decision.name, group.kind), []).append(group)
+    failing_groups = (g for result in results for g in result.groups if g.verdict in FAILURES)
+    found = grouped(((group.decision.name, group.kind), group) for group in failing_groups)
     rows = tuple(
         RowOfBackend(row, kind, sum(g.count for g in groups), sum(g.of for g in groups),
                      one.reaches(row))

@@ -178,13 +178,8 @@ def holds_all(source: Numeric, target: Numeric, known: KnownValues) -> bool:
     if isinstance(source, Bool):
         return True
     if isinstance(source, Float):
-        return (
-            isinstance(target, Float)
-            and source.mantissa <= target.mantissa
-            and source.max <= target.max
-            and source.lowest_exponent >= target.lowest_exponent
-            and (target.signed or not source.signed)
-        )
+        signs = target.signed or not source.signed
+        return isinstance(target, Float) and target.has_all(source) and signs
     if isinstance(target, Bool):
         return False
     low, high = max(float(source.min), known.low), min(float(source.max), known.high)

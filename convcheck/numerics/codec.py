@@ -51,26 +51,17 @@ def _decode_float(fmt: Float, codes: Codes) -> Numbers:
     if fmt.signed:
         sign = (codes & codes.dtype.type(fmt.sign_bit)) != 0
         magnitude &= np.uint64(fmt.magnitude_mask)
-    exponent = (magnitude >> np.uint64(fmt.mantissa)).view(np.int64)
-    subnormal = (exponent == 0) if fmt.zero else np.zeros(len(codes), bool)
-    exponent -= fmt.bias
-    # The shift drops the exponent field and makes room for the leading one.
-    significand = magnitude << np.uint64(63 - fmt.mantissa)
-    significand |= np.uint64(1 << 63)
-    kind = np.zeros(len(codes), np.uint8)
-    if subnormal.any():
-        where = np.flatnonzero(subnormal)
-        exponent[where], significand[where] = normalised(magnitude[where], fmt.lowest_exponent)
+    x = decode_magnitudes(fmt, magnitude)
     if fmt.infinity:
         infinite = magnitude == np.uint64(fmt.infinity_code)
-        np.copyto(kind, INFINITY, where=infinite)
-        np.copyto(exponent, FAR, where=infinite)
+        np.copyto(x.kind, INFINITY, where=infinite)
+        np.copyto(x.exponent, FAR, where=infinite)
     if fmt.nan != "none":
         nan = is_nan(fmt, codes)
-        np.copyto(kind, NAN, where=nan)
+        np.copyto(x.kind, NAN, where=nan)
         if fmt.nan == "sign-only":
             sign &= ~nan
-    return Numbers(kind, sign, exponent, significand)
+    return Numbers(x.kind, sign, x.exponent, x.significand)
 
 
 def _decode_integer(fmt: Int | Bool, codes: Codes) -> Numbers:
@@ -85,13 +76,15 @@ def _decode_integer(fmt: Int | Bool, codes: Codes) -> Numbers:
 
 def decode_magnitudes(fmt: Float, magnitudes: NDArray[np.uint64]) -> Numbers:
     """Return the positive numbers at magnitudes, which may be wider than the float format."""
+    exponent = (magnitudes >> np.uint64(fmt.mantissa)).view(np.int64)
+    where = np.flatnonzero(exponent == 0) if fmt.zero else ()
+    exponent -= fmt.bias
+    # The shift drops the exponent field and makes room for the leading one.
+    significand = magnitudes << np.uint64(63 - fmt.mantissa)
+    significand |= np.uint64(1 << 63)
+    if len(where):
+        exponent[where], significand[where] = normalised(magnitudes[where], fmt.lowest_exponent)
     n = len(magnitudes)
-    exponent, significand = normalised(magnitudes, fmt.lowest_exponent)
-    field = magnitudes >> np.uint64(fmt.mantissa)
-    normal = (field != 0) | (not fmt.zero)
-    leading = np.uint64(1 << 63)
-    np.copyto(exponent, field.view(np.int64) - fmt.bias, where=normal)
-    np.copyto(significand, (magnitudes << np.uint64(63 - fmt.mantissa)) | leading, where=normal)
     return Numbers(np.zeros(n, np.uint8), np.zeros(n, bool), exponent, significand)
 
 

@@ -100,6 +100,14 @@ class Float:
         unit = (max(field - 1, 0) if self.zero else field) + self.lowest_exponent
         return Fraction(fraction << unit) if unit >= 0 else Fraction(fraction, 1 << -unit)
 
+    def has_all(self, other: "Float") -> bool:
+        """Return whether it has all finite numbers of another format, signs apart."""
+        return (
+            other.mantissa <= self.mantissa
+            and other.max <= self.max
+            and other.lowest_exponent >= self.lowest_exponent
+        )
+
     def has_nan_at(self, code: int) -> bool:
         """Return whether a code is NaN."""
         if self.nan == "sign-only":

@@ -22,6 +22,17 @@ Texts = NDArray[np.object_]
 Bits = Codes | Texts
 
 
+def mix(z: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Apply the finaliser of splitmix64 in place (Steele, Lea and Flood, 2014)."""
+    high = z >> np.uint64(30)
+    for shift, factor in ((27, 0xBF58476D1CE4E5B9), (31, 0x94D049BB133111EB)):
+        z ^= high
+        z *= np.uint64(factor)
+        np.right_shift(z, np.uint64(shift), out=high)
+    z ^= high
+    return z
+
+
 def is_nan(fmt: Float, codes: Codes) -> NDArray[np.bool_]:
     """Return a mask of NaNs."""
     kind = codes.dtype.type

@@ -12,7 +12,6 @@ from convcheck.numerics.rounding import round_to
 
 U64 = NDArray[np.uint64]
 I64 = NDArray[np.int64]
-_NARROW = 16  # bits of formats with 32-bit indices
 
 
 def positions(fmt: Numeric, codes: Codes) -> U64:
@@ -37,23 +36,9 @@ def each_once(codes: Codes) -> Codes:
     return ordered[first]
 
 
-def lowest(fmt: Numeric, codes: Codes) -> int:
-    """Return the index of the code with the lowest position, shape (n,), n > 0."""
-    if isinstance(fmt, Float) and fmt.signed:
-        last = int(np.argmax(codes))
-        return last if int(codes[last]) >= fmt.sign_bit else int(np.argmin(codes))
-    if isinstance(fmt, Int) and fmt.signed:
-        return int(np.argmin(codes ^ codes.dtype.type(1 << (fmt.bits - 1))))
-    return int(np.argmin(codes))
-
-
 def position_of(fmt: Numeric, code: int) -> int:
     """Return the position of one code."""
-    if isinstance(fmt, Float) and fmt.signed:
-        return 2 * fmt.sign_bit - 1 - code if code >= fmt.sign_bit else code + fmt.sign_bit
-    if isinstance(fmt, Int) and fmt.signed:
-        return code ^ (1 << (fmt.bits - 1))
-    return code
+    return int(positions(fmt, np.array([code], fmt.storage))[0])
 
 
 def code_at(fmt: Format, position: int) -> int:
@@ -67,16 +52,9 @@ def code_at(fmt: Format, position: int) -> int:
     return position
 
 
-def order_key(fmt: Numeric, codes: Codes) -> I64 | Codes:
-    """Return integers that order like positions, shape (n,)."""
-    if isinstance(fmt, Float) and fmt.signed:
-        magnitude = (codes & codes.dtype.type(fmt.magnitude_mask)).astype(np.int64)
-        negative = (codes & codes.dtype.type(fmt.sign_bit)) != 0
-        return np.where(negative, -1 - magnitude, magnitude)
-    if isinstance(fmt, Int) and fmt.signed:
-        wide = codes.astype(np.int64)
-        return wide - ((wide >> (fmt.bits - 1)) << fmt.bits) if fmt.bits < 64 else wide
-    return codes
+def order_key(fmt: Numeric, codes: Codes) -> I64:
+    """Return signed integers that order like positions and differ as they do, shape (n,)."""
+    return (positions(fmt, codes) ^ np.uint64(1 << 63)).view(np.int64)
 
 
 def index_of(fmt: Numeric, code: int) -> int:
@@ -87,10 +65,8 @@ def index_of(fmt: Numeric, code: int) -> int:
     return code - fmt.mask - 1 if fmt.signed and code >> (fmt.bits - 1) else code
 
 
-def rough_indices(fmt: Numeric, codes: Codes) -> NDArray[np.float64] | NDArray[np.int32]:
+def rough_indices(fmt: Numeric, codes: Codes) -> NDArray[np.float64]:
     """Return approximate indices of codes, shape (n,), to compare distances."""
-    if fmt.bits <= _NARROW:
-        return _narrow_indices(fmt, codes)
     if isinstance(fmt, Float):
         magnitude = (codes & codes.dtype.type(fmt.magnitude_mask)).astype(np.float64)
         return np.where(is_negative(fmt, codes), -magnitude, magnitude)
@@ -98,18 +74,6 @@ def rough_indices(fmt: Numeric, codes: Codes) -> NDArray[np.float64] | NDArray[n
     if not fmt.signed:
         return value
     return np.where(value >= 2.0 ** (fmt.bits - 1), value - 2.0**fmt.bits, value)
-
-
-def _narrow_indices(fmt: Numeric, codes: Codes) -> NDArray[np.int32]:
-    index = codes.astype(np.int32)
-    below = index >> (fmt.bits - 1)  # 1 if negative, for signed formats
-    if isinstance(fmt, Float) and fmt.signed:
-        index &= fmt.magnitude_mask
-        index ^= -below
-        index += below
-    elif isinstance(fmt, Int) and fmt.signed:
-        index -= below << fmt.bits
-    return index
 
 
 def code_at_index(fmt: Numeric, index: int) -> int:

@@ -155,7 +155,7 @@ def code_of(fmt: Numeric, word: str) -> tuple[int, bool]:
             raise OutsideFormatError(f"{word} has more than {plural(fmt.bits, 'bit')}")
         return code, True
     if word in ("min", "max") and not isinstance(fmt, Bool):
-        return _end(fmt, word), True
+        return end_code(fmt, word), True
     special = _special(fmt, word.lower())
     if special is not None:
         return special, True
@@ -167,7 +167,8 @@ def code_of(fmt: Numeric, word: str) -> tuple[int, bool]:
     return _code(fmt, value, word.startswith("-"), word)
 
 
-def _end(fmt: Numeric, word: str) -> int:
+def end_code(fmt: Numeric, word: str) -> int:
+    """Return the code of the lowest (`min`) or largest (`max`) finite value."""
     if not isinstance(fmt, Float):
         return int(fmt.max if word == "max" else fmt.min) & fmt.mask
     if word == "min" and not fmt.signed:

@@ -1,15 +1,10 @@
 """Messages between parent and worker, and the call record that outlives a worker."""
 
-import time
 from collections.abc import Mapping
-from ctypes import c_int64, sizeof
 from dataclasses import dataclass
-from math import prod
-from mmap import mmap
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
-import numpy as np
 
 from convcheck.ask.jobs import Judge, VectorSource
 from convcheck.backends.checked import bounded
@@ -22,7 +17,7 @@ from convcheck.errors import (
     UsageError,
     VectorError,
 )
-from convcheck.judge.answers import BETWEEN, LARGEST, PLACEMENTS, Elsewhere, Index
+from convcheck.judge.answers import Elsewhere, Index
 from convcheck.judge.reading import Types, hook_of, hooks, plain, with_id
 from convcheck.judge.result import BackendInfo, CaseResult, Tally
 from convcheck.records import Record, by_hook, replace
@@ -137,74 +132,3 @@ def decode(text: bytes, kind: Any, types: Types, cases: Mapping[str, Case]) -> A
         return msgspec.msgpack.decode(text, type=kind, dec_hook=hook)
     except (LookupError, TypeError, OverflowError, RecursionError, ConvcheckError) as error:
         raise ValueError(f"not a message: {error}") from error
-
-
-@dataclass(frozen=True)
-class NotedCall:
-    """A call to the backend, with its elements in the call's shape."""
-
-    placement: str
-    index: Index
-
-
-BUSY, STARTED, SPENT, PLACEMENT, DIMENSIONS, SHAPE = range(6)
-HEAD = SHAPE + 4
-ROOM = HEAD + LARGEST
-_NUMBERS = {placement: number for number, placement in enumerate(PLACEMENTS)}
-
-
-class Notes:
-    """The call in progress, in shared memory, so that the parent can read it after a crash."""
-
-    SIZE = ROOM * sizeof(c_int64)  # bytes
-
-    def __init__(self, file: int) -> None:
-        """Map the memory of a file descriptor."""
-        self._memory = (c_int64 * ROOM).from_buffer(mmap(file, self.SIZE))
-        self._cells = np.ctypeslib.as_array(self._memory)
-
-    def begin(self, placement: str, index: Index) -> None:
-        """Record a call that is about to be made."""
-        flat = index if index.ndim == 1 else index.reshape(-1)
-        self._cells[HEAD : HEAD + len(flat)] = flat
-        memory = self._memory  # faster for single cells
-        memory[SHAPE : SHAPE + index.ndim] = list(index.shape)
-        memory[PLACEMENT], memory[DIMENSIONS] = _NUMBERS[placement], index.ndim
-        memory[STARTED] = time.monotonic_ns()
-        memory[BUSY] = 1
-
-    def end(self) -> None:
-        """Record that the call returned."""
-        memory = self._memory
-        if memory[BUSY]:
-            memory[SPENT] += time.monotonic_ns() - memory[STARTED]
-            memory[BUSY] = 0
-
-    def clear(self) -> None:
-        """Reset the time."""
-        self._memory[SPENT] = 0
-
-    def spent(self) -> float:
-        """Return the seconds of all calls since the reset, including the current one."""
-        memory = self._memory  # called before every call, so ctypes
-        lasts = time.monotonic_ns() - memory[STARTED] if memory[BUSY] else 0
-        return (memory[SPENT] + lasts) / 1e9
-
-    def waiting(self) -> float | None:
-        """Return the seconds since the current call began, or None between calls."""
-        if not self._memory[BUSY]:
-            return None
-        return (time.monotonic_ns() - self._memory[STARTED]) / 1e9
-
-    def call(self) -> NotedCall:
-        """Return the current call, with placement BETWEEN for none or a damaged record."""
-        nothing = NotedCall(BETWEEN, np.zeros(0, np.intp))
-        if not self._cells[BUSY]:
-            return nothing
-        placement, dimensions = int(self._cells[PLACEMENT]), int(self._cells[DIMENSIONS])
-        shape = tuple(self._cells[SHAPE:HEAD][: max(dimensions, 0)].tolist())
-        known = 0 < placement < len(PLACEMENTS) and all(0 <= size <= LARGEST for size in shape)
-        if not known or prod(shape) > LARGEST:
-            return nothing
-        index = self._cells[HEAD : HEAD + prod(shape)].astype(np.intp)
-        return NotedCall(PLACEMENTS[placement], index.reshape(shape))

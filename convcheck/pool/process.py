@@ -13,12 +13,13 @@ from dataclasses import dataclass
 from fcntl import F_SETFL, fcntl
 from multiprocessing import Pipe
 
+from convcheck.ask.watched import NotedCall, Notes
 from convcheck.backends.protocol import signal_name, time_of_call
 from convcheck.errors import ConvcheckError, UnavailableError
 from convcheck.files import unnamed_file
 from convcheck.judge.reading import Types
 from convcheck.pool.forkserver import LOST, ForkedProcess, Start
-from convcheck.pool.messages import Aborted, Lost, Message, NotedCall, Notes, Opened, Setup, decode
+from convcheck.pool.messages import Aborted, Lost, Message, Opened, Setup, decode
 from convcheck.rules.model import Case
 
 OPENING = 120.0  # seconds for a runtime to load

@@ -11,13 +11,13 @@ from math import inf
 from multiprocessing.connection import Connection
 from typing import cast
 
-from convcheck.ask.case import CaseRunner
+import numpy as np
+
+from convcheck.ask.case import CaseRunner, Explainer
 from convcheck.ask.chains import chunk_vectors
 from convcheck.ask.elements import inputs_at
-from convcheck.ask.explain import Explainer
-from convcheck.ask.jobs import Conversions, Job
-from convcheck.ask.stream import keep_heap
-from convcheck.ask.watched import Budget, WatchedBackend
+from convcheck.ask.jobs import Job
+from convcheck.ask.watched import Budget, Notes, WatchedBackend
 from convcheck.backends.checked import LONGEST_NAME, AnswerError, bounded
 from convcheck.backends.protocol import (
     TIMEOUT_VARIABLE,
@@ -34,7 +34,6 @@ from convcheck.pool.messages import (
     Finished,
     Lost,
     Message,
-    Notes,
     Opened,
     Replay,
     Setup,
@@ -42,7 +41,9 @@ from convcheck.pool.messages import (
     aborted,
     encode,
 )
+from convcheck.vectors.corpus import Corpus
 
+_KEPT = 8 << 20  # bytes; longer than the arrays of a chunk or a block
 _RESOURCES = tuple(number for name, number in vars(resource).items() if name.startswith("RLIMIT_"))
 
 
@@ -51,7 +52,7 @@ def serve_parent(address: str, pipe: int, notes: int) -> None:
     if hasattr(os, "SCHED_BATCH"):  # avoid preempting a served backend at each answer
         with contextlib.suppress(OSError):
             os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
-    keep_heap()
+    _keep_heap()
     for name in modules_of(address):
         with contextlib.suppress(Exception):  # opening the backend reports errors
             importlib.import_module(name)
@@ -140,7 +141,7 @@ class _Worker:
         if chunk is None:
             vectors = self.corpus.vectors(case)
         else:
-            rules = cast(Conversions, self.corpus).conversion(case)
+            rules = cast(Corpus, self.corpus).conversion(case)
             vectors = chunk_vectors(case, *rules, chunk.first, chunk.count, chunk.seed)
         for index in request.calls:
             if not self.budget.begin("bulk", index):
@@ -151,3 +152,8 @@ def _limits() -> list[float]:
     """The recursion limit and the soft limit of each resource."""
     soft = (resource.getrlimit(number)[0] for number in _RESOURCES)
     return [sys.getrecursionlimit(), *(inf if n == resource.RLIM_INFINITY else n for n in soft)]
+
+
+def _keep_heap() -> None:
+    """Raise the threshold above which glibc unmaps freed arrays, which costs more than filling."""
+    np.empty(_KEPT, np.uint8)

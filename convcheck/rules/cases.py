@@ -12,7 +12,6 @@ from convcheck.errors import SpecError
 from convcheck.numerics.format import Numeric
 from convcheck.numerics.number import Bits
 from convcheck.numerics.words import code_of
-from convcheck.rules.attributes import Context, read_cite
 from convcheck.rules.model import (
     DEFAULT,
     Attribute,
@@ -24,7 +23,7 @@ from convcheck.rules.model import (
     Spec,
     Uncovered,
 )
-from convcheck.rules.rule import rule_of_all
+from convcheck.rules.rule import Context, read_cite, rule_of_all
 from convcheck.rules.source import Node
 
 

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Mapping, Sequence
 
-from convcheck.rules.attributes import Context, read_cite
 from convcheck.rules.cases import OUTPUT
 from convcheck.rules.model import (
     ANY,
@@ -18,6 +17,7 @@ from convcheck.rules.model import (
     Spec,
     TypeNames,
 )
+from convcheck.rules.rule import Context, read_cite
 from convcheck.rules.source import Node, refuse
 from convcheck.rules.types import Types
 from convcheck.streams import meant, plural

@@ -67,8 +67,10 @@ def answers_at(program: Program, points: Points) -> tuple[Rows, list[Reading]]:
             found[key] = there.kept(program.kept_by, lambda: answers_at(program, there))
         return found[key]
 
-    if (onward := hands_on(program)) is not None:
-        return handed_on(*onward)
+    [only, *more] = entries
+    [step, *others] = only.steps
+    if step.program and not (more or others or program.decisions or only.first):  # it delegates
+        return handed_on(step.program, step.hop, step.retyped)
     which = deciding(program, points)
     rows = np.array([entry.first for entry in entries], np.int16)[which]
     answers = [
@@ -76,15 +78,6 @@ def answers_at(program: Program, points: Points) -> tuple[Rows, list[Reading]]:
         for reading in range(program.readings)
     ]
     return rows, answers
-
-
-def hands_on(program: Program) -> tuple[Program, Hop | None, bool] | None:
-    """Return program, hop and retyping of a program that only delegates."""
-    [entry, *more] = program.entries
-    [step, *others] = entry.steps
-    if more or others or step.program is None or program.decisions or entry.first:
-        return None
-    return step.program, step.hop, step.retyped
 
 
 def deciding(program: Program, points: Points) -> NDArray[np.uint8]:

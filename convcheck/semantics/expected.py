@@ -16,7 +16,7 @@ from convcheck.numerics.number import Bits, Codes, from_fractions
 from convcheck.numerics.rounding import round_to
 from convcheck.numerics.words import PLAIN as PLAIN_NOTATION
 from convcheck.numerics.words import parse_decimal, spell_special, value_of
-from convcheck.records import Record, replace
+from convcheck.records import Record, grouped, replace
 from convcheck.rules.model import Cite, DType, Level, Spec
 
 # The patterns. Vector files use these words, except for EXACT.
@@ -85,9 +85,8 @@ class Decision(Record, frozen=True):
     @property
     def sentences(self) -> tuple[Quotation, ...]:
         """The citations, each sentence once with all parts that rest on it."""
-        found: dict[Quotation, list[str]] = {}
-        for one in self.quotations or (Quotation(self.cite, self.source, "", self.gloss),):
-            found.setdefault(replace(one, of=""), []).append(one.of)
+        all_ = self.quotations or (Quotation(self.cite, self.source, "", self.gloss),)
+        found = grouped((replace(one, of=""), one.of) for one in all_)
         return tuple(
             replace(one, of="; ".join(filter(None, parts))) for one, parts in found.items()
         )

@@ -237,19 +237,11 @@ def keeps(hop: Hop, source: Format, target: Format) -> bool:
         return False
     fmt = hop.type.format
     if isinstance(source, Float):
-        return isinstance(fmt, Float) and _has_all(fmt, source, hop.beyond)
+        held = isinstance(fmt, Float) and fmt.has_all(source)
+        return held and (hop.beyond == BEYOND[0] or not source.infinity)
     if isinstance(fmt, Float):
         return source.bits - source.signed <= fmt.mantissa + 1 and source.max <= fmt.max
     return not isinstance(fmt, Text) and fmt.min <= source.min and source.max <= fmt.max
-
-
-def _has_all(fmt: Float, source: Float, beyond: str) -> bool:
-    return (
-        source.mantissa <= fmt.mantissa
-        and source.lowest_exponent >= fmt.lowest_exponent
-        and source.max <= fmt.max
-        and (beyond == BEYOND[0] or not source.infinity)
-    )
 
 
 def _as_float(points: Points, fmt: Float, hop: Hop) -> Codes:

@@ -6,6 +6,7 @@ from typing import Any
 
 from convcheck.errors import SpecError
 from convcheck.numerics.words import OutsideFormatError
+from convcheck.records import grouped
 from convcheck.rules.cases import cases
 from convcheck.rules.model import Case, Spec
 from convcheck.rules.rule import citations, is_foreign
@@ -77,8 +78,4 @@ def _glosses(spec: Spec) -> Iterator[Diagnostic]:
 
 def faults(proofs: Iterable[Proof]) -> dict[Diagnostic, list[str]]:
     """Return each diagnostic with the ids of the specs that have it."""
-    found: dict[Diagnostic, list[str]] = {}
-    for proof in proofs:
-        for diagnostic in proof.diagnostics:
-            found.setdefault(diagnostic, []).append(proof.spec)
-    return found
+    return grouped((found, proof.spec) for proof in proofs for found in proof.diagnostics)

@@ -74,22 +74,18 @@ class Trace:
     given: tuple[Given, ...]
 
 
-@dataclass(frozen=True)
-class _Walk:
-    index: int
-    tried: tuple[Link, ...]
-    links: tuple[Link, ...]
-    given: tuple[Given, ...]
+# a decision's index, and `tried`, `links` and `given` of a trace
+_Walk = tuple[int, tuple[Link, ...], tuple[Link, ...], tuple[Given, ...]]
 
 
 def trace(program: Program, case: Case, bits: Bits) -> Trace:
     """Trace the input in `bits`, shape (1,), through a program."""
     points = points_of(case, bits)
-    walk = _walk(program, points)
+    index, tried, links, given = _walk(program, points)
     x = to_fraction(points.x, 0) if points.x.kind[0] == FINITE else None
     if isinstance(points.source, Text):
         x = parse_decimal(points.bits[0])
-    return Trace(program.decisions[walk.index], x, walk.tried, walk.links, walk.given)
+    return Trace(program.decisions[index], x, tried, links, given)
 
 
 def _walk(program: Program, points: Points) -> _Walk:
@@ -98,8 +94,8 @@ def _walk(program: Program, points: Points) -> _Walk:
         if entry.test is None or entry.test(points, entry.mode)[0]:
             break
         tried.append(_link(entry))
-    walk = _decided(entry, points)
-    return replace(walk, tried=(*tried, *walk.tried), links=(_link(entry), *walk.links))
+    index, more, links, given = _decided(entry, points)
+    return index, (*tried, *more), (_link(entry), *links), given
 
 
 def _link(entry: CompiledRow) -> Link:
@@ -109,18 +105,18 @@ def _link(entry: CompiledRow) -> Link:
 def _decided(entry: CompiledRow, points: Points) -> _Walk:
     program = entry.steps[0].program
     if len(entry.steps) == 1 and program is not None:
-        inner = _walk(program, points)
-        return replace(inner, index=entry.first + inner.index)
-    given = tuple(_given(entry, reading, points) for reading in range(len(entry.steps)))
-    return _Walk(entry.first, (), (), given)
+        index, tried, links, given = _walk(program, points)
+        return entry.first + index, tried, links, given
+    own = tuple(_given(entry, reading, points) for reading in range(len(entry.steps)))
+    return entry.first, (), (), own
 
 
 def _given(entry: CompiledRow, reading: int, points: Points) -> Given:
     step, outcome = entry.steps[reading], entry.cell.outcomes[reading]
     if step.program is not None:
-        walk = _walk(step.program, points)
-        inner = walk.given[min(reading, len(walk.given) - 1)]
-        return replace(inner, outcome=outcome, links=(*walk.links, *inner.links))
+        _, _, links, given = _walk(step.program, points)
+        inner = given[min(reading, len(given) - 1)]
+        return replace(inner, outcome=outcome, links=(*links, *inner.links))
     rounded = _rounded(points, step.mode or entry.mode)
     code = step.code if step.compute is None else step.compute(points, step.mode)[0]
     is_text = isinstance(points.target, Text)

@@ -30,7 +30,7 @@ from convcheck.numerics.number import (
     take,
 )
 from convcheck.numerics.rounding import Rounded, round_to
-from convcheck.numerics.words import plain_text, significant_digits
+from convcheck.numerics.words import end_code, plain_text, significant_digits
 from convcheck.rules.model import Spelling
 from convcheck.rules.rule import ELSE
 from convcheck.semantics.expected import (
@@ -440,18 +440,10 @@ def _negative_nan(target: Format) -> int:
     return code | fmt.sign_bit
 
 
-def _max_code(target: Format) -> int:
+def _end(target: Format, word: str) -> int:
     if isinstance(target, Text | Bool):
         raise NotInFormatError
-    return target.max_magnitude if isinstance(target, Float) else int(target.max)
-
-
-def _min(target: Format) -> int:
-    if isinstance(target, Text | Bool):
-        raise NotInFormatError
-    if isinstance(target, Float):
-        return target.max_magnitude | target.sign_bit if target.signed else 0
-    return int(target.min) & target.mask
+    return end_code(target, word)
 
 
 def _zero_code(target: Format) -> int:
@@ -469,11 +461,12 @@ CONSTANTS: Mapping[str, ConstantWord] = {
     "-inf": ConstantWord(
         lambda t: _as(t, Float, "infinity").infinity_code | _as(t, Float).sign_bit, "-infinity"
     ),
-    "+max": ConstantWord(_max_code, "the largest finite value"),
+    "+max": ConstantWord(lambda t: _end(t, "max"), "the largest finite value"),
     "-max": ConstantWord(
-        lambda t: _max_code(t) | _as(t, Float).sign_bit, "the negative of the largest finite value"
+        lambda t: _end(t, "max") | _as(t, Float).sign_bit,
+        "the negative of the largest finite value",
     ),
-    "min": ConstantWord(_min, "the lowest finite value"),
+    "min": ConstantWord(lambda t: _end(t, "min"), "the lowest finite value"),
     "true": ConstantWord(lambda t: int(_as(t, Bool).max), "True"),
     "false": ConstantWord(lambda t: int(_as(t, Bool).min), "False"),
     "all-ones": ConstantWord(lambda t: _as(t, Int).mask, "the code with all bits set"),

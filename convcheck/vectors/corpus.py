@@ -23,8 +23,15 @@ from convcheck.streams import plural
 from convcheck.vectors.generate import count_vectors, form_decision, vectors_of
 from convcheck.vectors.model import GENERATOR, Tier, Vectors, VectorSet
 from convcheck.vectors.samples import SEQUENCE
-from convcheck.vectors.store.read import count_stored, read_vectors, verify_files
-from convcheck.vectors.store.stored import MANIFEST, Manifest, bits_of_words, read_manifest
+from convcheck.vectors.store.stored import (
+    MANIFEST,
+    Manifest,
+    bits_of_words,
+    count_stored,
+    read_manifest,
+    read_vectors,
+    verify_files,
+)
 
 CHUNK = 1 << 16  # elements of a call at most
 WHOLE_SPAN = 1 << 24  # codes of a 32-bit source

@@ -1,7 +1,8 @@
 """Generate a spec's vectors of a tier."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from pkgutil import resolve_name
 
 from convcheck.numerics.format import Text
 from convcheck.numerics.number import Bits
@@ -9,11 +10,15 @@ from convcheck.rules.model import Case, Spec
 from convcheck.semantics.body import compile_calls
 from convcheck.semantics.evaluate import evaluate
 from convcheck.semantics.expected import Call, Decision
-from convcheck.vectors.body import calls_of
 from convcheck.vectors.body.scaled import fixed_inputs
-from convcheck.vectors.inputs import carried_inputs, few_inputs, numeric_inputs
+from convcheck.vectors.inputs import (
+    carried_inputs,
+    few_inputs,
+    few_texts,
+    numeric_inputs,
+    text_inputs,
+)
 from convcheck.vectors.model import CallSet, Coverage, Tier, Vectors, VectorSet
-from convcheck.vectors.texts import few_texts, text_inputs
 
 
 def form_decision(spec: Spec) -> Decision:
@@ -34,6 +39,14 @@ def rule_key(decision: Decision) -> Rule:
 def rows_of(decisions: Sequence[Decision]) -> dict[Rule, int]:
     """Return each decision's row. The first wins."""
     return {rule_key(one): row for row, one in reversed([*enumerate(decisions)])}
+
+
+def calls_of(spec: Spec, case: Case, tier: Tier, seed: int) -> tuple[Sequence[Call], Coverage]:
+    """Return a case's calls and their coverage, as the body of the spec chooses them."""
+    body = spec.body.name
+    choose: Callable[[Spec, Case, Tier, int], tuple[Sequence[Call], Coverage]]
+    choose = resolve_name(f"convcheck.vectors.body.{body}:{body}_calls")
+    return choose(spec, case, tier, seed)
 
 
 def call_set(spec: Spec, case: Case, tier: Tier, seed: int = 0) -> CallSet:

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from convcheck.numerics.format import Float, Format, Int, Numeric, text_of_format
-from convcheck.numerics.number import Codes, number_parts
+from convcheck.numerics.number import Codes, mix, number_parts
 from convcheck.numerics.order import top
 from convcheck.vectors.inputs import boundaries_of
 
@@ -56,12 +56,6 @@ def samples(source: Numeric, target: Format, seed: int, first: int, count: int) 
     if first < 0 or count < 0:
         raise ValueError(f"samples have no negative numbers: first {first}, count {count}")
     codes = np.empty(count, source.storage)
-    put_samples(codes, source, target, seed, first)
-    return codes
-
-
-def put_samples(codes: Codes, source: Numeric, target: Format, seed: int, first: int) -> None:
-    """Fill an array with samples from `first` on."""
     masks, starts = _rows(source, target)
     content = f"{text_of_format(source)} {text_of_format(target)} {seed}".encode()
     key = int.from_bytes(hashlib.blake2b(content, digest_size=8).digest(), "little")
@@ -79,17 +73,13 @@ def put_samples(codes: Codes, source: Numeric, target: Format, seed: int, first:
         if words is not here:
             here[:] = words
         at += len(here)
+    return codes
 
 
 def _put_words(z: U64, key: int, index: int) -> None:
     """Fill z with splitmix64 (Steele, Lea and Flood, 2014) from `index` on."""
     np.add(_STATES[: len(z)], np.uint64((key + _GOLDEN * (index + 1)) & _WORD), out=z)
-    high = z >> np.uint64(30)
-    for shift, factor in ((27, 0xBF58476D1CE4E5B9), (31, 0x94D049BB133111EB)):
-        z ^= high
-        z *= np.uint64(factor)
-        np.right_shift(z, np.uint64(shift), out=high)
-    z ^= high
+    mix(z)
 
 
 @lru_cache(maxsize=8)

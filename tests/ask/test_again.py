@@ -4,7 +4,7 @@ from catalogue import CATALOG
 from planted import inconsistent
 from planted.asking import INT8, INT32, Log, case_of, vectors_of
 
-from convcheck.ask.again_elements import ElementsAgain
+from convcheck.ask.again import ElementsAgain
 from convcheck.ask.elements import ask
 from convcheck.backends.onnx.runtime import OnnxRuntime
 from convcheck.backends.torch import Torch

@@ -5,7 +5,7 @@ from planted import inconsistent
 from planted.asking import Log
 from planted.counting import LONG, Corpus, case
 
-from convcheck.ask.again_calls import CallsAgain
+from convcheck.ask.again import CallsAgain
 from convcheck.ask.elements import ask_calls
 from convcheck.ask.jobs import Job
 from convcheck.backends.protocol import LIMIT_VARIABLE

@@ -16,8 +16,8 @@ from planted.asking import (
     vectors_of,
 )
 
+from convcheck.ask.case import Siblings
 from convcheck.ask.elements import ask
-from convcheck.ask.explain import Siblings
 from convcheck.backends.protocol import Declined, Outputs, Refused
 from convcheck.judge.answers import (
     ANSWERED,

@@ -11,7 +11,7 @@ from catalogue import CATALOG
 from planted.identity import ran
 
 from convcheck.backends.protocol import Declined, Outputs, open_backend
-from convcheck.backends.pypto import calculator as pypto_build
+from convcheck.backends.pypto import backend as pypto_build
 from convcheck.backends.pypto.backend import Pypto, SpoiledError
 from convcheck.errors import UnavailableError
 from convcheck.rules.model import Case

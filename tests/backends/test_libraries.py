@@ -11,7 +11,6 @@ import pytest
 from catalogue import CATALOG
 from library_cases import cast_case, chain_case, codes_of
 
-from convcheck.backends.onnx.model import build, serialised
 from convcheck.backends.protocol import (
     LIMIT_VARIABLE,
     Declined,
@@ -21,7 +20,6 @@ from convcheck.backends.protocol import (
     open_backend,
 )
 from convcheck.errors import UsageError
-from convcheck.rules.cases import cases
 from convcheck.rules.model import Case
 
 MODULES = {"litert": "ai_edge_litert", "ort": "onnxruntime", "onnx-reference": "onnx"}
@@ -359,11 +357,3 @@ def test_what_has_no_end_is_refused(address):
     assert isinstance(asked(opened(address), "int32", [0, 5, 0]), Refused)
     nan = asked(opened(address), "float32", [0x7FC00000, FLOATS[4], FLOATS[1]])
     assert isinstance(nan, Refused), nan
-
-
-@pytest.mark.parametrize("spec", ["onnx.Cast-13", "onnx.Cast-25", "onnx.QuantizeLinear-23"])
-def test_a_serialised_model_is_the_one_that_is_built(spec):
-    from onnx import ModelProto
-
-    for case in list(cases(CATALOG.specs[spec]))[::11]:
-        assert ModelProto.FromString(serialised(case)) == build(case), case.id

@@ -17,8 +17,7 @@ from convcheck.ask.jobs import Apart, Job
 from convcheck.ask.stream import ask_span
 from convcheck.backends.protocol import Outputs, Refused
 from convcheck.causes.catalogue import causes_of
-from convcheck.causes.held import Held
-from convcheck.causes.search import Search
+from convcheck.causes.search import Held, Search
 from convcheck.judge.result import Fit, Tally
 from convcheck.judge.tally import merge
 from convcheck.rules.find import find_case

@@ -4,7 +4,7 @@ from catalogue import CATALOG
 
 from convcheck.backends.onnx.runtime import OPTIONS
 from convcheck.causes.catalogue import causes_of
-from convcheck.causes.chain_search import diagnose_chain
+from convcheck.causes.search import diagnose_chain
 from convcheck.chains.asked import ChainCorpus, chain_of, made
 from convcheck.chains.type_chain import CompiledCasts
 from convcheck.errors import SpecError

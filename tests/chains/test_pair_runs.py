@@ -10,7 +10,7 @@ from oracle.quantize import dequantize, quantize
 from places import ROOT
 
 from convcheck.causes.catalogue import causes_of
-from convcheck.causes.chain_search import PairSearch
+from convcheck.causes.search import PairSearch
 from convcheck.chains.asked import ChainCorpus, pairs_of
 from convcheck.judge.answers import ANSWERED, Answers
 from convcheck.numerics.words import code_of

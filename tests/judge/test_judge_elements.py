@@ -5,7 +5,7 @@ from catalogue import CATALOG
 from convcheck.backends.protocol import Declined
 from convcheck.judge.answers import ANSWERED, CRASHED, NOT_ASKED, REFUSED, Answers, Elsewhere, Fault
 from convcheck.judge.calls import judge
-from convcheck.judge.kinds import kinds_of
+from convcheck.judge.matching import kinds_of
 from convcheck.records import replace
 from convcheck.rules.cases import make_case
 from convcheck.semantics.expected import EXACT

@@ -78,4 +78,4 @@ def faulty(place):
     return Faulty
 
 
-NoSearch, NoHolding = faulty("search._found"), faulty("held.Held._gives_chunk")
+NoSearch, NoHolding = faulty("search._found"), faulty("search.Held._gives_chunk")

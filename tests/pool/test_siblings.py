@@ -5,7 +5,7 @@ import pytest
 from catalogue import CATALOG
 from repro_scripts import run_one
 
-from convcheck.ask.explain import Siblings
+from convcheck.ask.case import Siblings
 from convcheck.ask.jobs import Job
 from convcheck.errors import UsageError
 from convcheck.judge.answers import ANSWERED, OTHERS, Answers

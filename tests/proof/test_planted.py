@@ -12,7 +12,7 @@ from planted.causes import OF_VALUES, case_of, caused, decides, may_show, vector
 from planted.field.caught import demanded, refuted
 from planted.proof import all_cases, edge, most_cases, rich_inputs
 
-from convcheck.causes.asked import AskedInputs
+from convcheck.causes.score import AskedInputs
 from convcheck.judge.answers import ANSWERED
 from convcheck.judge.calls import judge
 from convcheck.judge.matching import matching

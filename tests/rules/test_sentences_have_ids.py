@@ -2,7 +2,7 @@ import pytest
 from catalogue import CATALOG
 from command import convcheck, refused
 
-from convcheck.rules.attributes import Cite
+from convcheck.rules.rule import Cite
 from convcheck.semantics.expected import Quotation
 
 

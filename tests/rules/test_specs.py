@@ -4,7 +4,7 @@ import pytest
 from catalogue import CATALOG
 
 from convcheck.errors import SpecError
-from convcheck.rules.body.table import Tables
+from convcheck.rules.body import Tables
 from convcheck.rules.cases import cases
 from convcheck.rules.load import load
 from convcheck.rules.source import parse_yaml

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from catalogue import CATALOG
 
-from convcheck.ask.elements import SHAPES, ask, inputs_at
+from convcheck.ask.elements import ask, inputs_at
 from convcheck.backends.onnx.runtime import OnnxRuntime
 from convcheck.backends.protocol import Outputs
 from convcheck.backends.reference import Reference
@@ -105,7 +105,7 @@ def test_the_second_input_varies_and_is_of_the_type(name):
         assert second.dtype == target.format.storage
         shapes.add(second.shape)
         values |= set(second.reshape(-1).tolist())
-    assert len(shapes) >= len(SHAPES)
+    assert len(shapes) >= 5
     assert len(values) > (1 if isinstance(target.format, Bool) else 3)
     assert any(a.shape != b.shape for a, b in backend.calls)
 

@@ -1,8 +1,9 @@
 """Build ONNX models from cases, for any operator."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from functools import cache, lru_cache, partial
+import json
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache, partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, cast
 
@@ -17,11 +18,10 @@ from convcheck.rules.cases import fixed_tensors
 from convcheck.rules.model import Case, DType, Spec, Value
 
 if TYPE_CHECKING:
-    from onnx import GraphProto, ModelProto, NodeProto, TensorProto
+    from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
 
 
 WORLD = "onnx"
-_KEPT = 64  # graphs; versions of an operator are adjacent
 
 
 def cannot_ask(case: Case) -> Declined | None:
@@ -90,37 +90,6 @@ def build(case: Case, constants: Sequence[Bits] = ()) -> "ModelProto":
         for name, dtype, bits in zip(input_names(case), case.inputs, constants, strict=True):
             model.graph.initializer.append(tensor_of(name, dtype, bits))
     return model
-
-
-def serialised(case: Case) -> bytes:
-    """Return the serialised model. Versions of an operator share all but the opset."""
-    decides = case.inputs, case.outputs, case.given, case.carried, case.hops, case.setting
-    return _opset_part(case.version) + _graph_part(_Graph(case.op, decides, case))
-
-
-@cache
-def _opset_part(opset: int) -> bytes:
-    """Return a model without a graph. Concatenated protobuf messages merge."""
-    model = _empty_model(opset)
-    model.ClearField("graph")
-    return bytes(model.SerializeToString())
-
-
-@dataclass(frozen=True)
-class _Graph:
-    """A cache key of a graph."""
-
-    op: str
-    decides: tuple[tuple[object, ...], ...]
-    case: Case = field(compare=False)
-
-
-@lru_cache(_KEPT)
-def _graph_part(graph: _Graph) -> bytes:
-    model = build(graph.case)
-    model.ClearField("ir_version")
-    model.ClearField("opset_import")
-    return bytes(model.SerializeToString())
 
 
 def build_ranked(case: Case, ranks: Sequence[int], constants: Sequence[Bits] = ()) -> "ModelProto":
@@ -287,3 +256,41 @@ def _numpy_type(dtype: DType) -> np.dtype[Any]:
     from onnx import helper
 
     return np.dtype(helper.tensor_dtype_to_np_dtype(tensor_type_number(dtype)))
+
+
+DataSet = tuple[Sequence[Bits], Sequence[Bits]]  # inputs and outputs, in their shapes
+_EXACTLY = json.dumps({"rtol": 0, "atol": 0}) + "\n"
+
+
+def test_files(case: Case, data_sets: Sequence[DataSet]) -> Iterator[tuple[str, bytes]]:
+    """Yield a test's files as (name, content), the model first."""
+    name = "test_" + re.sub(r"\W+", "_", case.id).lower()
+    model = build(case)
+    model.producer_name = "convcheck"
+    model.doc_string = case.id
+    for values, which in ((model.graph.input, 0), (model.graph.output, 1)):
+        for i, value in enumerate(values):
+            _state_shape(value, {one[which][i].shape for one in data_sets})
+    yield f"{name}/model.onnx", model.SerializeToString()
+    yield f"{name}/data.json", _EXACTLY.encode()
+    for number, (inputs, outputs) in enumerate(data_sets):
+        folder = f"{name}/test_data_set_{number}"
+        for kind, names, types, tensors in (
+            ("input", input_names(case), case.inputs, inputs),
+            ("output", output_names(case), case.outputs, outputs),
+        ):
+            for i, (label, dtype, bits) in enumerate(zip(names, types, tensors, strict=True)):
+                content = tensor_of(label, dtype, bits).SerializeToString()
+                yield f"{folder}/{kind}_{i}.pb", content
+
+
+def _state_shape(value: "ValueInfoProto", shapes: set[tuple[int, ...]]) -> None:
+    """Set the rank, which ONNX's checker needs, and dimensions that all data sets share."""
+    if len({len(shape) for shape in shapes}) != 1:
+        return
+    stated = value.type.tensor_type.shape
+    stated.SetInParent()  # a scalar has a shape without dimensions
+    for sizes in zip(*shapes, strict=True):
+        dimension = stated.dim.add()
+        if len(set(sizes)) == 1:
+            dimension.dim_value = sizes[0]

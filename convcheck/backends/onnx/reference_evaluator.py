@@ -1,6 +1,7 @@
 """The onnx package's ReferenceEvaluator, with ml_dtypes arrays of one element per byte."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,8 +35,7 @@ class OnnxReference:
         import onnx
 
         self.version = f"onnx {onnx.__version__} ReferenceEvaluator"
-        self._case: Case | None = None
-        self._evaluator: ReferenceEvaluator | Declined = Declined("no case yet")
+        self._evaluator = lru_cache(maxsize=1)(self._load)  # calls for a case follow each other
 
     takes = staticmethod(is_of_onnx)
 
@@ -45,7 +45,7 @@ class OnnxReference:
 
     def answer(self, case: Case, inputs: Sequence[Bits]) -> Answer:
         """Evaluate the case. An exception that plain inputs also raise is Declined."""
-        evaluator = self._load(case)
+        evaluator = self._evaluator(case)
         if isinstance(evaluator, Declined):
             return evaluator
         feeds = _feeds(case, inputs)
@@ -59,14 +59,11 @@ class OnnxReference:
     def _load(self, case: Case) -> "ReferenceEvaluator | Declined":
         from onnx.reference import ReferenceEvaluator
 
-        if self._case != case:
-            model = build(case)
-            try:
-                self._evaluator = ReferenceEvaluator(model)
-            except Exception as error:  # as above
-                self._evaluator = _declined(error)
-            self._case = case
-        return self._evaluator
+        model = build(case)
+        try:
+            return ReferenceEvaluator(model)
+        except Exception as error:  # as above
+            return _declined(error)
 
 
 def _feeds(case: Case, inputs: Sequence[Bits]) -> dict[str, NDArray[Any]]:

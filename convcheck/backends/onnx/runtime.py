@@ -20,7 +20,6 @@ from convcheck.backends.onnx.model import (
     input_names,
     is_of_onnx,
     output_names,
-    serialised,
     tensor_type_number,
 )
 from convcheck.backends.packing import is_packed, pack, unpack_into
@@ -172,7 +171,7 @@ class OnnxRuntime:
 
 
 def _question(choice: Mapping[str, str], case: Case, catalog: Catalog) -> Question:
-    model = base64.b64encode(serialised(case)).decode()
+    model = base64.b64encode(build(case).SerializeToString()).decode()
     found: Question = {"model": model, "types": _types(catalog.types)}
     if case.hops:  # exposed intermediate outputs follow
         found["outputs"] = len(case.outputs)

@@ -24,6 +24,7 @@ from convcheck.files import unnamed_file
 from convcheck.numerics.format import Text
 from convcheck.numerics.number import Bits
 from convcheck.numerics.words import code_of
+from convcheck.records import grouped
 from convcheck.rules.load import Catalog
 from convcheck.rules.model import Case, DType
 from convcheck.streams import plural
@@ -222,11 +223,8 @@ class Probe:
 
 def questions(cases: Iterable[Case]) -> list[list[Case]]:
     """Return the cases of each spec and combination of types, with all attribute values."""
-    found: dict[object, list[Case]] = {}
-    for case in cases:
-        if not case.outside:
-            found.setdefault((case.spec, case.inputs, case.outputs), []).append(case)
-    return list(found.values())
+    asked = (case for case in cases if not case.outside)
+    return [*grouped(((case.spec, case.inputs, case.outputs), case) for case in asked).values()]
 
 
 def _inputs(case: Case, shape: tuple[int, ...]) -> list[Bits]:

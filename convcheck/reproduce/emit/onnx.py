@@ -5,8 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 
-from convcheck.backends.onnx.model import cannot_ask
-from convcheck.backends.onnx.node_tests import test_files
+from convcheck.backends.onnx.model import cannot_ask, test_files
 from convcheck.errors import UsageError
 from convcheck.judge.words import cited, clean, translated
 from convcheck.records import replace

@@ -10,10 +10,10 @@ from typing import Literal
 from convcheck.errors import Place
 from convcheck.numerics.format import Text
 from convcheck.numerics.modes import MODES
-from convcheck.rules.attributes import Context, read_cite, read_level
 from convcheck.rules.body.matrix import check_layouts, check_numbers, check_one_output, wrong_type
 from convcheck.rules.expression import Expression, conversions_in, parse_expression
 from convcheck.rules.model import Body, Cite, DType, Level, Spec, TypeNames
+from convcheck.rules.rule import Context, read_cite, read_level
 from convcheck.rules.source import Node
 from convcheck.streams import meant
 

@@ -8,8 +8,8 @@ from math import prod
 from convcheck.errors import Place, SpecError
 from convcheck.numerics.format import Text
 from convcheck.numerics.words import OutsideFormatError, code_of
-from convcheck.rules.attributes import Context, read_cite, read_level
 from convcheck.rules.model import Attributes, Body, Cite, DType, Level, Spec, Value
+from convcheck.rules.rule import Context, read_cite, read_level
 from convcheck.rules.source import Node
 from convcheck.rules.types import RUNTIMES
 from convcheck.streams import meant, plural

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 from convcheck.errors import Place
 from convcheck.numerics.format import Float, Int
 from convcheck.numerics.modes import MODES
-from convcheck.rules.attributes import Context, read_cite, read_level
 from convcheck.rules.body.matrix import check_layouts, check_numbers, wrong_type
 from convcheck.rules.expression import (
     Condition,
@@ -29,6 +28,7 @@ from convcheck.rules.model import (
     Spec,
     TypeNames,
 )
+from convcheck.rules.rule import Context, read_cite, read_level
 from convcheck.rules.source import Node
 from convcheck.streams import plural
 

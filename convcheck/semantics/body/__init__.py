@@ -19,6 +19,7 @@ def compile_calls(spec: Spec, case: Case) -> CompiledCalls:
     return compiler(spec, case)
 
 
+_WRONG = {"matrix": "matrix", "formula": "formula", "steps": "wrong_steps"}
 # causes -> the answers of implementations with them
 Edits = Callable[[Sequence["Cause"]], Iterable[WrongCall]]
 
@@ -26,12 +27,14 @@ Edits = Callable[[Sequence["Cause"]], Iterable[WrongCall]]
 def wrong_calls(spec: Spec, case: Case, calls: Sequence[Call]) -> Edits:
     """Return a function from causes to wrong calls, one per reading."""
     make: Callable[[Spec, Case, Sequence[Call]], Edits]
-    make = resolve_name(f"{__name__}.wrong_{spec.body.name}:WrongCalls")
-    made = make(spec, case, calls)
+    make = resolve_name(f"{__name__}.{_WRONG[spec.body.name]}:WrongCalls")
+    made, known = make(spec, case, calls), dict(case.attributes).keys()
 
     def edited(causes: "Sequence[Cause]") -> Iterable[WrongCall]:
-        if any(cause.chain or cause.version or not cause.edits(spec) for cause in causes):
-            return ()
+        for cause in causes:
+            under = dict(cause.under).keys() <= known
+            if cause.chain or cause.version or not (under and cause.edits(spec)):
+                return ()
         return made(causes)
 
     return edited

@@ -1,26 +1,97 @@
 """Compute length and elements of a formula's call, cached by type and arguments."""
 
+import math
+import operator
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from typing import cast
 
 from convcheck.errors import SpecError
-from convcheck.numerics.format import Float, Numeric
+from convcheck.numerics.format import Float, Int, Numeric
 from convcheck.numerics.modes import NEAREST, BeyondError, grid_of
 from convcheck.numerics.words import value_of
 from convcheck.rules.body.formula import EXACT, INDEX, LAST, Formula, FormulaWay
 from convcheck.rules.expression import CONVERT, compute
 from convcheck.rules.model import DType
-from convcheck.semantics.typed_arithmetic import (
-    EXACTLY,
-    Operations,
-    Typed,
-    fitted,
-    operations,
-    typed_operations,
-)
+
+Operations = Mapping[str, Callable[..., Fraction]]
+EXACTLY: Operations = {
+    "add": operator.add,
+    "subtract": operator.sub,
+    "multiply": operator.mul,
+    "divide": operator.truediv,
+    "negate": operator.neg,
+    "abs": abs,
+    "max": max,
+    "floor": lambda x: Fraction(math.floor(x)),
+    "ceil": lambda x: Fraction(math.ceil(x)),
+    "number": Fraction,
+}
+
+
+@cache
+def operations(fmt: Numeric, machine: bool = False) -> Operations:
+    """Return the operations of a type. These raise BeyondError, a machine's ZeroDivisionError.
+
+    Floats round to nearest even (IEEE 754-2019, 4.3.3). Integers do not round or overflow, except
+    machine integers, which wrap and truncate division.
+    """
+    divide = operator.truediv if machine and isinstance(fmt, Int) else _quotient
+
+    def applied(apply: Callable[..., Fraction], *parts: Fraction) -> Fraction:
+        return fitted(apply(*parts), fmt, machine)
+
+    return {name: partial(applied, apply) for name, apply in {**EXACTLY, "divide": divide}.items()}
+
+
+def fitted(value: Fraction, fmt: Numeric, machine: bool = False) -> Fraction:
+    """Return a value rounded to a type; machine integers wrap. Raises BeyondError."""
+    if not (machine and isinstance(fmt, Int)):
+        return grid_of(fmt, NEAREST).round(value)
+    code = math.trunc(value) & fmt.mask
+    return Fraction(code if code <= fmt.max else code - fmt.mask - 1)
+
+
+def _quotient(a: Fraction, b: Fraction) -> Fraction:
+    if b == 0:
+        raise BeyondError("a division by zero")
+    return a / b
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """A value and its format, None for exact; a `literal` takes any format."""
+
+    value: Fraction
+    fmt: Numeric | None
+    literal: bool = False
+
+
+@cache
+def _typed(
+    conversions: tuple[DType, ...], machine: bool = False
+) -> Mapping[str, Callable[..., Typed]]:
+    """Return operations on typed values. These raise BeyondError, ZeroDivisionError, SpecError."""
+    formats = {t.name: cast(Numeric, t.format) for t in conversions}
+    table = {name: _operation(name, machine) for name in EXACTLY}
+    table["number"] = lambda n: Typed(Fraction(n), None, literal=True)
+    table["convert"] = lambda name, x: Typed(fitted(x.value, formats[name], machine), formats[name])
+    return table
+
+
+def _operation(name: str, machine: bool) -> Callable[..., Typed]:
+    def operation(*parts: Typed) -> Typed:
+        formats = {p.fmt for p in parts if not p.literal}
+        if len(formats) > 1:
+            raise SpecError(f"{name} of two types", hint="convert one to the other's type")
+        fmt = next(iter(formats), None)
+        work = operations(fmt, machine) if fmt else EXACTLY
+        return Typed(work[name](*(p.value for p in parts)), fmt, literal=not formats)
+
+    return operation
+
 
 Values = Mapping[str, Fraction]
 
@@ -35,13 +106,6 @@ class _Computed:
     elements: list[Fraction] = field(default_factory=list)
     #: by conversion mode
     codes: dict[str, list[int]] = field(default_factory=dict)
-
-
-@cache
-def _typed(
-    conversions: tuple[DType, ...], machine: bool = False
-) -> Mapping[str, Callable[..., Typed]]:
-    return typed_operations({t.name: cast(Numeric, t.format) for t in conversions}, machine)
 
 
 @dataclass(frozen=True)

@@ -67,19 +67,11 @@ def _typed(steps: Steps, proof: Proof) -> Iterator[Diagnostic]:
             continue
         if not isinstance(work.format, Float) or not work.format.infinity:
             yield Diagnostic(reading.place, f"{work} does not calculate", "ieee types")
-        elif not (reading.fixed or reading.of or reading.by) and not _holds(work, data):
+        elif not (reading.fixed or reading.of or reading.by) and not (
+            isinstance(data.format, Float) and work.format.has_all(data.format)
+        ):
             message = f"{work} does not hold every {data}"
             yield Diagnostic(reading.place, message, "a type at least as wide")
-
-
-def _holds(work: DType, data: DType) -> bool:
-    fmt, own = cast(Float, work.format), data.format
-    return (
-        isinstance(own, Float)
-        and fmt.mantissa >= own.mantissa
-        and fmt.max >= own.max
-        and fmt.lowest_exponent <= own.lowest_exponent
-    )
 
 
 def _values(spec: Spec, steps: Steps) -> Iterator[Diagnostic]:

@@ -13,8 +13,7 @@ from convcheck.errors import SpecError
 from convcheck.numerics.format import Numeric
 from convcheck.numerics.modes import NEAREST
 from convcheck.rules.body.steps import Steps, StepsLine, StepsReading
-from convcheck.rules.call_edits import Changes, StepsEdit
-from convcheck.rules.causes import Cause
+from convcheck.rules.causes import Cause, Changes, StepsEdit
 from convcheck.rules.expression import names_in
 from convcheck.rules.model import Case, Spec
 from convcheck.semantics.body.steps import (
@@ -97,13 +96,12 @@ class WrongCalls:
         return made
 
     def _has(self, causes: Sequence[Cause]) -> bool:
-        ends, attributes = (self.case.inputs[0], self.case.outputs[0]), dict(self.case.attributes)
+        ends = self.case.inputs[0], self.case.outputs[0]
         converts = any(line.be is None for line in self.steps.lines)
         return (
             not self._outside
             and (converts or not any(cause.rules for cause in causes))
             and all(cause.is_for(*ends) for cause in causes if cause.call)
-            and all(name in attributes for cause in causes for name, _ in cause.under)
         )
 
     def _fits(self, edit: StepsEdit) -> bool:

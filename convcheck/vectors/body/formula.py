@@ -15,8 +15,8 @@ from convcheck.rules.body.formula import INDEX, Formula
 from convcheck.rules.expression import compute
 from convcheck.rules.model import Case, Spec
 from convcheck.semantics.body.formula import compile_formula
+from convcheck.semantics.body.sequence import EXACTLY
 from convcheck.semantics.expected import Call
-from convcheck.semantics.typed_arithmetic import EXACTLY
 from convcheck.vectors.model import Coverage, Tier
 
 LONGEST = 300  # of a sequence

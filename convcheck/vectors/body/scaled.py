@@ -30,8 +30,8 @@ from convcheck.numerics.rounding import round_to
 from convcheck.numerics.words import OutsideFormatError, code_of
 from convcheck.rules.body.steps import Steps, Words
 from convcheck.rules.model import Case, Layout, Spec
-from convcheck.semantics.body.fixed_steps import can_fix
 from convcheck.semantics.body.steps import CompiledSteps, compile_steps, layout_of
+from convcheck.semantics.evaluate import can_fix
 from convcheck.semantics.expected import UNDEFINED, Call
 from convcheck.semantics.program import Meaning
 from convcheck.vectors.inputs import boundaries_of, in_order, numeric_inputs

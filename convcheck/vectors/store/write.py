@@ -23,7 +23,6 @@ from convcheck.semantics.expected import (
 )
 from convcheck.vectors.generate import rule_key
 from convcheck.vectors.model import GENERATOR, CallSet, Tier, Vectors
-from convcheck.vectors.store.read import verified
 from convcheck.vectors.store.stored import (
     FORMAT,
     MANIFEST,
@@ -39,6 +38,7 @@ from convcheck.vectors.store.stored import (
     folder_of,
     read_manifest,
     tensor_of_words,
+    verified,
     with_choices,
     with_runs,
     words_due,
