@@ -52,7 +52,7 @@ def serve_parent(address: str, pipe: int, notes: int) -> None:
     if hasattr(os, "SCHED_BATCH"):  # avoid preempting a served backend at each answer
         with contextlib.suppress(OSError):
             os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
-    _keep_heap()
+    keep_heap()
     for name in modules_of(address):
         with contextlib.suppress(Exception):  # opening the backend reports errors
             importlib.import_module(name)
@@ -154,6 +154,6 @@ def _limits() -> list[float]:
     return [sys.getrecursionlimit(), *(inf if n == resource.RLIM_INFINITY else n for n in soft)]
 
 
-def _keep_heap() -> None:
+def keep_heap() -> None:
     """Raise the threshold above which glibc unmaps freed arrays, which costs more than filling."""
     np.empty(_KEPT, np.uint8)

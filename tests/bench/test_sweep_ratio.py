@@ -14,8 +14,9 @@ import numpy as np
 import pytest
 from catalogue import CATALOG
 
-from convcheck.ask.stream import Sweep, keep_heap
+from convcheck.ask.stream import Sweep
 from convcheck.backends.protocol import Outputs, bound, open_backend
+from convcheck.pool.worker import keep_heap
 from convcheck.rules.find import find_case
 from convcheck.semantics.evaluate import compile_case
 from convcheck.vectors.corpus import CHUNK, WHOLE_SPAN, Span
