@@ -40,7 +40,7 @@ def named(spec, *names):
 
 
 def report_of(address, chosen):
-    done = execute(address, chosen, CORPUS, jobs=1, timeout=30.0, fail_fast=False,
+    done = execute(address, chosen, CORPUS, jobs=1, timeout=30.0,
                    on_result=lambda result: None)  # fmt: skip
     result = RunResult(done.backend, "edge", "disputed", CORPUS.digests(chosen), done.cases)
     found = told(document(result))

@@ -95,16 +95,6 @@ class Diagnosis:
     unexplained: tuple[CaseResult, ...]
     judged: tuple[Case, ...]
 
-    @property
-    def failing(self) -> int:
-        """The number of failing cases."""
-        return self.explained + len(self.unexplained)
-
-    @property
-    def explained(self) -> int:
-        """The number of explained cases."""
-        return sum(len(one.cases) for one in self.explanations)
-
 
 def gathered(results: Sequence[CaseResult], causes: Sequence[CauseInWords]) -> Diagnosis:
     """Return a run's causes, without cases that a list of known failures excuses."""

@@ -10,7 +10,7 @@ from convcheck import signals
 from convcheck.ask.jobs import Job, Judge, VectorSource
 from convcheck.backends.protocol import max_elements, prepare_backend
 from convcheck.judge.calls import judge
-from convcheck.judge.result import FAILURES, BackendInfo, CaseResult, Part, RunResult
+from convcheck.judge.result import BackendInfo, CaseResult, Part, RunResult
 from convcheck.plan.units import Unit, part_of
 from convcheck.pool.lane import Report, Reported, Restarts
 from convcheck.pool.local import locally
@@ -87,7 +87,6 @@ def execute(
     jobs: int | None = 1,
     timeout: float,
     thorough: bool = False,
-    fail_fast: bool = False,
     on_result: Callable[[CaseResult], None] = lambda result: None,
     judge: Judge | None = None,
     catalog: Catalog | None = None,
@@ -111,8 +110,6 @@ def execute(
                 elif result := event.part.vectors or event.part.lost:
                     found[result.case.id] = result
                     on_result(result)
-                    if fail_fast and result.verdict in FAILURES:
-                        break
         except KeyboardInterrupt:
             signals.handled()
             interrupted = True

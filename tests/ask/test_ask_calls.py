@@ -15,7 +15,7 @@ def _leaves_nothing(tmp_path, monkeypatch):
 
 
 def run(name, numbers=(0, 1, 2), **options):
-    settings = {"jobs": 1, "timeout": 20.0, "fail_fast": False, "on_result": lambda result: None}
+    settings = {"jobs": 1, "timeout": 20.0, "on_result": lambda result: None}
     return execute(
         f"tests.planted.bad_callers:{name}",
         [case(number) for number in numbers],

@@ -54,7 +54,7 @@ def judged(command):
         *select(CATALOG, Selection(("onnx.Cast-21",), ("int32",), ("int8", "int16"), (), ())),
     ]
     corpus = open_corpus(CATALOG, "edge", 0, data_dir("vectors"))
-    return execute(f"process:{command}", chosen, corpus, jobs=1, timeout=30.0, fail_fast=False,
+    return execute(f"process:{command}", chosen, corpus, jobs=1, timeout=30.0,
                    on_result=lambda result: None)  # fmt: skip
 
 

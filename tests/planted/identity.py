@@ -38,7 +38,7 @@ class SlowCorpus(Corpus):
 def ran(address, *numbers, timeout=20.0):
     return execute(
         address, [case(number) for number in numbers], Corpus(), jobs=1, timeout=timeout,
-        fail_fast=False, on_result=lambda result: None, judge=judge,
+        on_result=lambda result: None, judge=judge,
     )  # fmt: skip
 
 

@@ -71,7 +71,7 @@ def jobs(count):
 def here(setup, asked):
     execution = execute(
         setup.address, [job.case for job in asked], setup.corpus, judge=setup.judge,
-        jobs=1, timeout=20.0, fail_fast=False, on_result=lambda result: None,
+        jobs=1, timeout=20.0, on_result=lambda result: None,
     )  # fmt: skip
     return dict(enumerate(execution.cases)), execution.backend, execution.restarts
 

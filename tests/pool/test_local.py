@@ -35,7 +35,7 @@ def workers_of(parent):
 
 
 def run(name, numbers=(0, 1, 2), *, corpus=None, module="bad_backends", **options):
-    settings = {"jobs": 1, "timeout": 20.0, "fail_fast": False, "on_result": lambda result: None}
+    settings = {"jobs": 1, "timeout": 20.0, "on_result": lambda result: None}
     return execute(
         f"tests.planted.{module}:{name}",
         [case(number) for number in numbers],
@@ -171,13 +171,6 @@ def test_noise_does_not_reach_the_report(capfd):
 def test_a_backend_that_cannot_be_opened(name, kind, words):
     with pytest.raises(kind, match=words):
         run(name, range(40), jobs=2)
-
-
-def test_fail_fast():
-    seen = []
-    execution = run("RefusesAll", range(200), fail_fast=True, on_result=seen.append)
-    assert len(seen) == len(execution.cases) == 1
-    assert not execution.interrupted
 
 
 def test_an_interrupt_keeps_what_there_is():

@@ -91,9 +91,7 @@ def loaded_once(monkeypatch):
 def of_runtime(address):
     names = {"ort": (*ORT, PASSING), "openvino": OPENVINO, "openvino:first": FIRST}[address]
     cases = [find_case(CATALOG, name, None, None, ()) for name in names]
-    done = execute(
-        address, cases, CORPUS, jobs=1, timeout=30, fail_fast=False, on_result=lambda _: None
-    )
+    done = execute(address, cases, CORPUS, jobs=1, timeout=30, on_result=lambda _: None)
     digests = CORPUS.digests(cases)
     return RunResult(done.backend, "edge", "disputed", digests, done.cases)
 

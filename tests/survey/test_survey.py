@@ -48,7 +48,7 @@ def asked(name, selection, tier="edge"):
     corpus = Corpus(CATALOG, tier, 0, ())
     done = execute(
         PLANTED + name if name[0].isupper() else name, select(CATALOG, selection),
-        OpenRows(corpus), jobs=1, timeout=30.0, fail_fast=False,
+        OpenRows(corpus), jobs=1, timeout=30.0,
         on_result=lambda result: None, judge=partial(survey, KNOWN),
     )  # fmt: skip
     return done.cases
