@@ -77,7 +77,7 @@ BUDGET = {
     "numerics": 1_358,
     "plan": 1_428,
     "pool": 1_546,
-    "prove": 1_649,
+    "prove": 1_651,
     "report": 5_704,
     "reproduce": 1_119,
     "rules": 4_580,

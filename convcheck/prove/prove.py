@@ -93,6 +93,8 @@ class _Proving:
         for rule in self.rules:
             model = self._refuted(rule)
             if model is None:
+                if self._solved(z3.Not(rule.is_open(self.x))) is None:
+                    raise UndecidedError("the standard defines no result")
                 self._check_defined(rule)
                 self._check_mutants(rule)
                 reading = rule.name if len(self.rules) > 1 else ""
